@@ -1,11 +1,5 @@
 """A model is paid once for a message: what it said is known to later runs."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -13,27 +7,18 @@ from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import ModelError
 from tests.facts.talking import keep_all, say, talking, values
 from tests.facts.test_extract_model import answers, fact
-from tests.model.dreams import endpoints
-from tests.model.server import ModelServer, status
+from tests.model.server import status
 
 SAID = ["I live in Rome", "bot: Nice.", "I like green tea most"]
 FACTS = (fact(), fact("drink", "green tea", 2, category="Food"))
 
 
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
-    with endpoints(monkeypatch) as serve:
-        yield serve
-
-
-def crystallize(workspace: Path, *options: str) -> int:
+def crystallize(workspace, *options):
     """How `nanomem crystallize` with the model ends: every line opens the memory anew."""
     return run(["crystallize", "--extractor", "model", *options, "--workspace", str(workspace)])
 
 
-def test_a_dry_run_and_the_run_after_it_pay_once(
-    endpoint: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_and_the_run_after_it_pay_once(endpoint, tmp_path, capsys):
     server = endpoint(answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
     assert crystallize(workspace, "--dry-run") == 0
@@ -45,7 +30,7 @@ def test_a_dry_run_and_the_run_after_it_pay_once(
         assert values(ws) == {"city": "Rome", "drink": "green tea"}
 
 
-def test_only_new_messages_are_asked_about(endpoint: Any, tmp_path: Path) -> None:
+def test_only_new_messages_are_asked_about(endpoint, tmp_path):
     server = endpoint(answers(*FACTS), answers(fact("pet", "a cat called Tom", 3, category="Family")))
     workspace = talking(tmp_path, cli_direct=SAID)
     with open_workspace(workspace) as ws:
@@ -58,7 +43,7 @@ def test_only_new_messages_are_asked_about(endpoint: Any, tmp_path: Path) -> Non
     assert "cat called Tom" in server.asked[1].text
 
 
-def test_a_message_without_a_fact_is_not_asked_about_again(endpoint: Any, tmp_path: Path) -> None:
+def test_a_message_without_a_fact_is_not_asked_about_again(endpoint, tmp_path):
     server = endpoint(answers())
     workspace = talking(tmp_path, cli_direct=SAID)
     for _ in range(2):
@@ -67,9 +52,7 @@ def test_a_message_without_a_fact_is_not_asked_about_again(endpoint: Any, tmp_pa
     assert len(server.asked) == 1
 
 
-def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(
-    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(endpoint, tmp_path, monkeypatch):
     server = endpoint(answers(fact()), status(401), answers(fact("drink", "green tea", 17, category="Food")))
     monkeypatch.setenv("NANOMEM_MODEL_CONTEXT_TOKENS", "5600")
     monkeypatch.setenv("NANOMEM_MODEL_MAX_TOKENS", "4000")  # two questions
@@ -84,9 +67,7 @@ def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(
     assert "Rome" not in server.asked[2].text
 
 
-def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_set(
-    endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_set(endpoint, tmp_path, monkeypatch):
     server = endpoint(answers(*FACTS), answers(*FACTS), answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
     assert crystallize(workspace, "--dry-run") == 0
@@ -97,7 +78,7 @@ def test_the_model_is_asked_again_where_a_person_wants_it_or_another_model_is_se
     assert len(server.asked) == 3
 
 
-def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint: Any, tmp_path: Path) -> None:
+def test_what_is_forgotten_is_not_kept_among_the_answers(endpoint, tmp_path):
     endpoint(answers(*FACTS))
     workspace = talking(tmp_path, cli_direct=SAID)
     with open_workspace(workspace) as ws:

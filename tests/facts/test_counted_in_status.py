@@ -1,10 +1,6 @@
 """`memory status` tells the journal, reflections and token use in counts, however little of them is read."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +11,7 @@ from tests.store.homes import kill
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     folder = tmp_path / "home" / "workspace"
     (folder / "memory").mkdir(parents=True)
     (tmp_path / "home" / "config.json").write_text("{}")
@@ -23,7 +19,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", ["database", "ledger", "loaded"])
-def test_status_counts_records_wherever_they_are(place: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_counts_records_wherever_they_are(place, how, capsys):
     waiting = open_workspace(place)
     entry = waiting.journal.add("Moved the server")[1]
     waiting.journal.add("Moved it back")
@@ -45,9 +41,7 @@ def test_status_counts_records_wherever_they_are(place: Path, how: str, capsys: 
     kill(waiting)
 
 
-def test_status_of_a_workspace_without_any_says_nothing_of_them(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_status_of_a_workspace_without_any_says_nothing_of_them(place, capsys):
     with open_workspace(place) as ws:
         status = ws.status()
     assert status["usage"] == {"requests": 0, "total_tokens": 0, "by_origin": {}}
@@ -57,7 +51,7 @@ def test_status_of_a_workspace_without_any_says_nothing_of_them(
     assert "Tokens" not in out
 
 
-def test_status_of_the_imported_sample(sample_copy: Callable[[str], Path]) -> None:
+def test_status_of_the_imported_sample(sample_copy):
     base = sample_copy("crystal") / "home" / ".nanobot"
     place = base / "workspace"
     (place / "memory").mkdir(parents=True, exist_ok=True)
@@ -68,7 +62,7 @@ def test_status_of_the_imported_sample(sample_copy: Callable[[str], Path]) -> No
     assert status["usage"] == {"requests": 60, "total_tokens": 540_000, "by_origin": {"import": 540_000}}
 
 
-def test_a_log_that_cannot_be_read_is_a_problem_and_the_rest_is_told(place: Path) -> None:
+def test_a_log_that_cannot_be_read_is_a_problem_and_the_rest_is_told(place):
     (place.parent / "llm_usage.sqlite3").write_bytes(b"torn" * 1000)
     with open_workspace(place) as ws:
         ws.usage.add("dream", "m", 10, 5)

@@ -1,22 +1,18 @@
 """What a run leaves to a person: half sentences, voices without a name, what is over; and how facts are dated."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.facts.crystallize import Crystallized, Decision
+from nanomem_tui.memory.facts.crystallize import Decision
 from nanomem_tui.memory.facts.proposals import NOT_PLAIN
-from nanomem_tui.workspace import Workspace
 from tests.facts.talking import START, keep_all, over_in, say, talking, values, verdicts
 
 LATER = START + timedelta(days=3000)
 
 
-def with_yes(ws: Workspace) -> Crystallized:
+def with_yes(ws):
     """A run of `crystallize --yes`."""
     plan = ws.crystallizer.plan()
     return ws.crystallizer.apply(
@@ -24,7 +20,7 @@ def with_yes(ws: Workspace) -> Crystallized:
     )
 
 
-def waiting(ws: Workspace) -> list[str]:
+def waiting(ws):
     return sorted(one.text for one in ws.inbox.list())
 
 
@@ -38,30 +34,29 @@ def waiting(ws: Workspace) -> list[str]:
         ("they sang: my name is Luka", False),
     ],
 )
-def test_only_a_plain_statement_replaces_what_is_known(text: str, replaced: bool, tmp_path: Path) -> None:
-    workspace = talking(tmp_path, cli_direct=["My name is Robert"])
-    with open_workspace(workspace) as ws:
-        with_yes(ws)
-        say(workspace, "cli:direct", text)
-        with_yes(ws)
-        assert values(ws)["name"] == ("Luka" if replaced else "Robert")
-        assert waiting(ws) in ([], ["name: Luka"])
+def test_only_a_plain_statement_replaces_what_is_known(text, replaced, talked, workspace):
+    ws = talked(cli_direct=["My name is Robert"])
+    with_yes(ws)
+    say(workspace, "cli:direct", text)
+    with_yes(ws)
+    assert values(ws)["name"] == ("Luka" if replaced else "Robert")
+    assert waiting(ws) in ([], ["name: Luka"])
 
 
-def test_half_a_sentence_takes_no_place_of_what_was_said_in_the_same_run(tmp_path: Path) -> None:
+def test_half_a_sentence_takes_no_place_of_what_was_said_in_the_same_run(talked):
     said = ["My name is Robert", "I live in Rome, my name is Luka"]
-    with open_workspace(talking(tmp_path, cli_direct=said)) as ws:
-        plan = ws.crystallizer.plan()
-        assert {one.proposal.value: (one.verdict, one.why) for one in plan.open} == {
-            "Robert": ("new", ""), "Rome": ("new", ""), "Luka": ("contradicts", NOT_PLAIN),
-        }  # fmt: skip
-        with_yes(ws)
-        assert (values(ws), waiting(ws)) == ({"name": "Robert", "lives in": "Rome"}, ["name: Luka"])
-        ws.inbox.accept([ws.inbox.list()[0].id])
-        assert values(ws)["name"] == "Luka"
+    ws = talked(cli_direct=said)
+    plan = ws.crystallizer.plan()
+    assert {one.proposal.value: (one.verdict, one.why) for one in plan.open} == {
+        "Robert": ("new", ""), "Rome": ("new", ""), "Luka": ("contradicts", NOT_PLAIN),
+    }  # fmt: skip
+    with_yes(ws)
+    assert (values(ws), waiting(ws)) == ({"name": "Robert", "lives in": "Rome"}, ["name: Luka"])
+    ws.inbox.accept([ws.inbox.list()[0].id])
+    assert values(ws)["name"] == "Luka"
 
 
-def test_of_a_group_that_names_nobody_every_voice_waits(tmp_path: Path) -> None:
+def test_of_a_group_that_names_nobody_every_voice_waits(tmp_path):
     workspace = talking(tmp_path)
     say(workspace, "telegram:-100777", "My name is Gina.", "My name is Hugo.", "My name is Gina.")
     with open_workspace(workspace) as ws:
@@ -79,16 +74,13 @@ def test_of_a_group_that_names_nobody_every_voice_waits(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("runs", [1, 2])
-def test_what_is_so_instead_takes_its_place(
-    before: str, text: str, key: str, after: str, runs: int, tmp_path: Path
-) -> None:
-    workspace = talking(tmp_path, cli_direct=[before])
-    with open_workspace(workspace) as ws:
-        if runs == 2:
-            with_yes(ws)
-        say(workspace, "cli:direct", text)
+def test_what_is_so_instead_takes_its_place(before, text, key, after, runs, talked, workspace):
+    ws = talked(cli_direct=[before])
+    if runs == 2:
         with_yes(ws)
-        assert (values(ws), ws.inbox.list()) == ({key: after}, [])
+    say(workspace, "cli:direct", text)
+    with_yes(ws)
+    assert (values(ws), ws.inbox.list()) == ({key: after}, [])
 
 
 ENDED = [
@@ -107,31 +99,29 @@ ENDED = [
 
 
 @pytest.mark.parametrize(("before", "text", "fact"), ENDED, ids=lambda one: one[:20])
-def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before: str, text: str, fact: str, tmp_path: Path) -> None:
-    workspace = talking(tmp_path, cli_direct=[before])
-    with open_workspace(workspace) as ws:
-        with_yes(ws)
-        [known] = ws.facts.all()
-        say(workspace, "cli:direct", text)
-        plan = ws.crystallizer.plan()
-        assert [(one.fact.id, one.evidence.number) for one in plan.over] == [(known.id, 1)]
-        assert plan.is_new
-        done = with_yes(ws)
-        assert done.operation is not None
-        assert done.operation.label == "crystallize: 1 to the inbox"
-        assert waiting(ws) == [f"forget: {known.item.text}"]
-        assert fact in ("", known.item.text)
-        assert ws.crystallizer.plan().over == (), "it waits already"
-        ws.undo()
-        assert (waiting(ws), len(ws.crystallizer.plan().over)) == ([], 1), "a run that was taken back decided nothing"
-        with_yes(ws)
-        ws.inbox.accept([ws.inbox.list()[0].id])
-        assert (values(ws), ws.inbox.list()) == ({}, [])
-        ws.undo()
-        ws.inbox.reject([ws.inbox.list()[0].id])
-        assert ws.crystallizer.plan().over == (), "a person decided"
-        say(workspace, "cli:direct", text, at=LATER)
-        assert len(ws.crystallizer.plan().over) == 1, "it was said again"
+def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before, text, fact, talked, workspace):
+    ws = talked(cli_direct=[before])
+    with_yes(ws)
+    [known] = ws.facts.all()
+    say(workspace, "cli:direct", text)
+    plan = ws.crystallizer.plan()
+    assert [(one.fact.id, one.evidence.number) for one in plan.over] == [(known.id, 1)]
+    assert plan.is_new
+    done = with_yes(ws)
+    assert done.operation.label == "crystallize: 1 to the inbox"
+    assert waiting(ws) == [f"forget: {known.item.text}"]
+    assert fact in ("", known.item.text)
+    assert ws.crystallizer.plan().over == (), "it waits already"
+    ws.undo()
+    assert (waiting(ws), len(ws.crystallizer.plan().over)) == ([], 1), "a run that was taken back decided nothing"
+    with_yes(ws)
+    ws.inbox.accept([ws.inbox.list()[0].id])
+    assert (values(ws), ws.inbox.list()) == ({}, [])
+    ws.undo()
+    ws.inbox.reject([ws.inbox.list()[0].id])
+    assert ws.crystallizer.plan().over == (), "a person decided"
+    say(workspace, "cli:direct", text, at=LATER)
+    assert len(ws.crystallizer.plan().over) == 1, "it was said again"
 
 
 @pytest.mark.parametrize(
@@ -141,26 +131,24 @@ def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before: str, text: str, 
         "I'm no longer allergic to nuts", "Am I no longer allergic to penicillin?", "I'm no longer hungry",
     ],
 )  # fmt: skip
-def test_what_ends_nothing(text: str, tmp_path: Path) -> None:
-    workspace = talking(tmp_path, cli_direct=["I'm allergic to penicillin", text])
-    with open_workspace(workspace) as ws:
-        with_yes(ws)
-        assert (ws.crystallizer.plan().over, values(ws)) == ((), {"penicillin": "allergic"})
+def test_what_ends_nothing(text, talked):
+    ws = talked(cli_direct=["I'm allergic to penicillin", text])
+    with_yes(ws)
+    assert (ws.crystallizer.plan().over, values(ws)) == ((), {"penicillin": "allergic"})
 
 
-def test_an_end_in_the_same_run_keeps_the_fact_away_until_it_is_said_again(tmp_path: Path) -> None:
+def test_an_end_in_the_same_run_keeps_the_fact_away_until_it_is_said_again(talked, workspace):
     said = ["I live in Rome", "I no longer live in Rome"]
-    workspace = talking(tmp_path, cli_direct=said)
-    with open_workspace(workspace) as ws:
-        plan = ws.crystallizer.plan()
-        assert (verdicts(plan), plan.over) == ([("lives in: Rome", "over")], ())
-        say(workspace, "cli:direct", "I live in Rome")
-        assert verdicts(ws.crystallizer.plan()) == [("lives in: Rome", "over"), ("lives in: Rome", "new")]
-        keep_all(ws)
-        assert (values(ws), ws.crystallizer.plan().over) == ({"lives in": "Rome"}, ())
+    ws = talked(cli_direct=said)
+    plan = ws.crystallizer.plan()
+    assert (verdicts(plan), plan.over) == ([("lives in: Rome", "over")], ())
+    say(workspace, "cli:direct", "I live in Rome")
+    assert verdicts(ws.crystallizer.plan()) == [("lives in: Rome", "over"), ("lives in: Rome", "new")]
+    keep_all(ws)
+    assert (values(ws), ws.crystallizer.plan().over) == ({"lives in": "Rome"}, ())
 
 
-def test_a_fact_is_dated_by_its_message_and_values_of_one_run_are_its_history(tmp_path: Path) -> None:
+def test_a_fact_is_dated_by_its_message_and_values_of_one_run_are_its_history(tmp_path):
     workspace = talking(tmp_path)
     for day, colour in enumerate(("teal", "orange"), 1):
         say(workspace, "cli:direct", f"My favourite color is {colour}", at=START + timedelta(days=day))
@@ -184,7 +172,7 @@ def test_a_fact_is_dated_by_its_message_and_values_of_one_run_are_its_history(tm
         assert [one.value for one in ws.facts.history(fact.id)] == ["orange", "teal"]
 
 
-def test_what_waited_is_dated_by_its_message_too(tmp_path: Path) -> None:
+def test_what_waited_is_dated_by_its_message_too(tmp_path):
     workspace = talking(tmp_path)
     say(workspace, "telegram:-1", "I live in Oslo")
     with open_workspace(workspace) as ws:
@@ -194,6 +182,6 @@ def test_what_waited_is_dated_by_its_message_too(tmp_path: Path) -> None:
         assert ws.facts.history(fact.id)[-1].since[:10] == "2026-03-01"
 
 
-def test_an_end_names_the_fact_that_is_over() -> None:
+def test_an_end_names_the_fact_that_is_over():
     assert [(one.key, one.value) for one in over_in("I no longer live in Rome")] == [("lives in", "Rome")]
     assert over_in("I live in Rome") == []

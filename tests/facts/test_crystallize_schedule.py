@@ -1,10 +1,6 @@
 """Facts that are looked for by themselves: when, what becomes of them, and of a run that fails."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 import time_machine
@@ -12,8 +8,7 @@ import time_machine
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import InvalidConfig
-from nanomem_tui.dreams.schedule import CrystallizeSchedule, Outcome
-from nanomem_tui.workspace import Workspace
+from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule, Outcome
 from tests.facts.talking import say, talking, values
 from tests.model.server import ModelServer, says, status
 
@@ -21,16 +16,16 @@ NOW = "2026-05-01T10:15:00+00:00"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_CRYSTALLIZE_SCHEDULE", "0 * * * *")
     return talking(tmp_path, cli_direct=["I live in Rome"], **{"telegram_-1": ["I live in Oslo"]})
 
 
-def step(ws: Workspace, **how: Any) -> Outcome:
+def step(ws, **how):
     return CrystallizeSchedule(ws).step(**how)
 
 
-def test_it_is_off_until_a_cron_line_says_when(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_off_until_a_cron_line_says_when(workspace, monkeypatch):
     monkeypatch.setenv("NANOMEM_MEMORY_ENABLED", "no")
     with open_workspace(workspace) as ws:
         assert step(ws).kind == "off"
@@ -44,7 +39,7 @@ def test_it_is_off_until_a_cron_line_says_when(workspace: Path, monkeypatch: pyt
         open_workspace(workspace)
 
 
-def test_a_run_comes_at_its_time_and_reads_what_is_new(workspace: Path) -> None:
+def test_a_run_comes_at_its_time_and_reads_what_is_new(workspace):
     with time_machine.travel(NOW, tick=False) as at, open_workspace(workspace) as ws:
         first = step(ws)
         assert (first.kind, first.next_at) == ("waiting", clock.parse("2026-05-01T11:00:00+00:00"))
@@ -64,7 +59,7 @@ def test_a_run_comes_at_its_time_and_reads_what_is_new(workspace: Path) -> None:
         assert len(values(ws)) == 2
 
 
-def test_what_a_person_took_back_does_not_come_back_by_itself(workspace: Path) -> None:
+def test_what_a_person_took_back_does_not_come_back_by_itself(workspace):
     with time_machine.travel(NOW, tick=False) as at, open_workspace(workspace) as ws:
         step(ws)
         at.shift(timedelta(hours=1))
@@ -77,7 +72,7 @@ def test_what_a_person_took_back_does_not_come_back_by_itself(workspace: Path) -
         assert len(ws.crystallizer.plan().open) == 2, "a person who asks gets them"
 
 
-def test_a_failure_is_told_tried_again_later_and_passes_over_nothing(workspace: Path, monkeypatch: Any) -> None:
+def test_a_failure_is_told_tried_again_later_and_passes_over_nothing(workspace, monkeypatch):
     monkeypatch.setenv("NANOMEM_CRYSTALLIZE_EXTRACTOR", "model")
     monkeypatch.setenv("NANOMEM_MODEL_NAME", "m")
     facts = [{"category": "Home", "key": "city", "value": "Rome", "message": number} for number in (1, 2)]
@@ -102,7 +97,7 @@ def test_a_failure_is_told_tried_again_later_and_passes_over_nothing(workspace: 
             assert CrystallizeSchedule(ws).status()["failures"] == 0
 
 
-def test_whoever_wants_it_to_end_and_whoever_is_at_it_already(workspace: Path) -> None:
+def test_whoever_wants_it_to_end_and_whoever_is_at_it_already(workspace):
     with (
         time_machine.travel(NOW, tick=False) as at,
         open_workspace(workspace) as ws,
@@ -119,7 +114,7 @@ def test_whoever_wants_it_to_end_and_whoever_is_at_it_already(workspace: Path) -
         assert step(other).kind == "waiting"
 
 
-def test_a_broken_memory_of_the_schedule_begins_anew(workspace: Path) -> None:
+def test_a_broken_memory_of_the_schedule_begins_anew(workspace):
     with time_machine.travel(NOW, tick=False) as at, open_workspace(workspace) as ws:
         step(ws)
         file = ws.paths.data / "crystallize-schedule.json"

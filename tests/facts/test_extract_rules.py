@@ -1,7 +1,5 @@
 """What people say in English, Russian and Chinese as facts with key and value; what looks like one and is none."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -251,17 +249,17 @@ NONE = [
 
 
 @pytest.mark.parametrize(("text", "category", "key", "value"), [*ENGLISH, *RUSSIAN, *CHINESE], ids=lambda one: one[:40])
-def test_a_statement_of_oneself_is_a_fact(text: str, category: str, key: str, value: str) -> None:
+def test_a_statement_of_oneself_is_a_fact(text, category, key, value):
     found = [(fields.category, fields.key, fields.value) for fields in facts_in(text)]
     assert found == [(category, key, value)]
 
 
 @pytest.mark.parametrize("text", NONE, ids=lambda text: text[:40])
-def test_what_tells_nothing_of_oneself_is_none(text: str) -> None:
+def test_what_tells_nothing_of_oneself_is_none(text):
     assert facts_in(text) == []
 
 
-def test_the_corpora_are_what_was_promised() -> None:
+def test_the_corpora_are_what_was_promised():
     assert len(ENGLISH) + len(RUSSIAN) + len(CHINESE) >= 100
     assert len(NONE) >= 90
 
@@ -285,7 +283,7 @@ def test_the_corpora_are_what_was_promised() -> None:
     ],
     ids=lambda one: str(one)[:30],
 )  # fmt: skip
-def test_a_message_says_several_things(text: str, facts: dict[str, str]) -> None:
+def test_a_message_says_several_things(text, facts):
     assert {fields.key: fields.value for fields in facts_in(text)} == facts
 
 
@@ -300,7 +298,7 @@ def test_a_message_says_several_things(text: str, facts: dict[str, str]) -> None
         ("你叫王小明，对吗？", "对的", "名字", "王小明"),
     ],
 )
-def test_a_plain_yes_says_what_was_asked(asked: str, answer: str, key: str, value: str) -> None:
+def test_a_plain_yes_says_what_was_asked(asked, answer, key, value):
     [fact] = facts_in(answer, asked)
     assert (fact.key, fact.value, fact.evidence.confirmed) == (key, value, True)
     assert fact.evidence.text == f"{asked.split('. ')[-1]} {answer}"
@@ -319,11 +317,11 @@ def test_a_plain_yes_says_what_was_asked(asked: str, answer: str, key: str, valu
         ("", "yes"),
     ],
 )
-def test_any_other_answer_says_nothing(asked: str, answer: str) -> None:
+def test_any_other_answer_says_nothing(asked, answer):
     assert facts_in(answer, asked) == []
 
 
-def test_a_value_ends_where_the_sentence_goes_on() -> None:
+def test_a_value_ends_where_the_sentence_goes_on():
     found = {
         text: [fields.value for fields in facts_in(text)]
         for text in (
@@ -351,14 +349,14 @@ def test_a_value_ends_where_the_sentence_goes_on() -> None:
     ],
     ids=lambda text: text[:12],
 )
-def test_no_text_keeps_the_rules_busy(text: str) -> None:
+def test_no_text_keeps_the_rules_busy(text):
     started = time.process_time()
     facts_in(text)
     facts_in("yes", text)
     assert time.process_time() - started < 5
 
 
-def test_it_is_told_why_a_message_is_not_read() -> None:
+def test_it_is_told_why_a_message_is_not_read():
     assert reason_unread("My name is Bob") == ""
     assert reason_unread("x" * 4001) == "more than 4,000 characters"
     assert reason_unread("не запоминай: я живу в Риме") == "asked not to be remembered"

@@ -1,12 +1,9 @@
 """Facts with a domain, a category and a key: what a person and an agent do with them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,28 +18,14 @@ from nanomem_tui.memory.facts.facts import NO_DOMAIN, FactValue
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill
 
 
-def made(folder: Path) -> Path:
-    """An empty workspace."""
-    place = folder / "home" / "workspace"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(made(tmp_path)) as opened:
-        yield opened
-
-
-def values(ws: Workspace) -> dict[tuple[str | None, str, str], str]:
+def values(ws):
     return {(fact.domain, fact.category, fact.key): fact.value for fact in ws.facts.all()}
 
 
-def test_domains_never_overwrite_each_other(ws: Workspace) -> None:
+def test_domains_never_overwrite_each_other(ws):
     ws.facts.set("Contact", "phone", "111", domain="Work")
     ws.facts.set("Contact", "phone", "222", domain="Home")
     ws.facts.set("Contact", "phone", "333")
@@ -53,7 +36,7 @@ def test_domains_never_overwrite_each_other(ws: Workspace) -> None:
     }
 
 
-def test_a_new_value_keeps_the_old_one_in_the_history(ws: Workspace) -> None:
+def test_a_new_value_keeps_the_old_one_in_the_history(ws):
     ws.facts.set("Home", "city", "Lisbon", session_key="cli:direct", source_message_id="m1")
     _, fact, _ = ws.facts.set("home", "City ", "Porto", session_key="telegram:7", source_message_id="m9")
     assert [f.value for f in ws.facts.all()] == ["Porto"]
@@ -69,13 +52,13 @@ def test_a_new_value_keeps_the_old_one_in_the_history(ws: Workspace) -> None:
     assert [one.value for one in ws.facts.history(fact.id)] == ["Porto", "Lisbon"]
 
 
-def test_the_same_value_again_is_nothing_to_do(ws: Workspace) -> None:
+def test_the_same_value_again_is_nothing_to_do(ws):
     ws.facts.set("a", "b", "c")
     with pytest.raises(NothingToDo):
         ws.facts.set("A", "B", "c")
 
 
-def test_filters_are_those_of_the_seed(ws: Workspace) -> None:
+def test_filters_are_those_of_the_seed(ws):
     for domain, category, sub, key in [("W", "Db", "Sql", "a"), ("W", "Db", None, "b"), (None, "Db", None, "c")]:
         ws.facts.set(category, key, f"value of {key}", domain=domain, sub_category=sub)
     assert {f.key for f in ws.facts.all(domain="w")} == {"a", "b"}
@@ -86,7 +69,7 @@ def test_filters_are_those_of_the_seed(ws: Workspace) -> None:
     assert list(ws.facts.tree()) == ["W", NO_DOMAIN]
 
 
-def test_a_fact_is_an_item_and_is_recalled(ws: Workspace) -> None:
+def test_a_fact_is_an_item_and_is_recalled(ws):
     _, fact, _ = ws.facts.set("Network", "wifi name", "Meadow", domain="Home")
     assert [hit.item.id for hit in ws.items.search("wifi")] == [fact.id]
     ws.items.edit(fact.id, text="wifi name: Forest")
@@ -97,7 +80,7 @@ def test_a_fact_is_an_item_and_is_recalled(ws: Workspace) -> None:
     assert [one.value for one in ws.facts.history(fact.id)] == ["Another text altogether", "Forest", "Meadow"]
 
 
-def test_what_one_chat_told_is_no_fact_of_another(ws: Workspace) -> None:
+def test_what_one_chat_told_is_no_fact_of_another(ws):
     for chat, name in (("1", "Ana"), ("2", "Bo")):
         ws.facts.set("Person", "name", name, scope_type="chat", channel="telegram", chat_id=chat)
     ws.facts.set("Person", "name", "everybody")
@@ -118,9 +101,7 @@ def test_what_one_chat_told_is_no_fact_of_another(ws: Workspace) -> None:
         (("c", "k", "\ud800"), "surrogate"),
     ],
 )
-def test_bad_fields_are_refused_in_one_line_and_nothing_is_kept(
-    ws: Workspace, fields: tuple[str, str, str], why: str
-) -> None:
+def test_bad_fields_are_refused_in_one_line_and_nothing_is_kept(ws, fields, why):
     with pytest.raises(BadInput, match=why) as refused:
         ws.facts.set(*fields)
     assert "\n" not in refused.value.line()
@@ -129,7 +110,7 @@ def test_bad_fields_are_refused_in_one_line_and_nothing_is_kept(
     assert not ws.log()
 
 
-def test_names_can_be_changed_but_not_to_those_of_another_fact(ws: Workspace) -> None:
+def test_names_can_be_changed_but_not_to_those_of_another_fact(ws):
     _, one, _ = ws.facts.set("a", "x", "1")
     _, two, _ = ws.facts.set("a", "y", "2")
     ws.facts.edit(one.id, key="z", domain="D", value="3")
@@ -143,7 +124,7 @@ def test_names_can_be_changed_but_not_to_those_of_another_fact(ws: Workspace) ->
         ws.facts.edit(two.id, value="5", expected=ws.facts.get(two.id).item._replace(text="y: other"))
 
 
-def test_merging_keeps_what_the_others_were(ws: Workspace) -> None:
+def test_merging_keeps_what_the_others_were(ws):
     _, old, _ = ws.facts.set("a", "town", "Rome")
     _, new, _ = ws.facts.set("a", "city", "Milan")
     ws.facts.merge([old.id, new.id])
@@ -156,7 +137,7 @@ def test_merging_keeps_what_the_others_were(ws: Workspace) -> None:
         ws.facts.merge([old.id])
 
 
-def test_what_was_deleted_comes_back_as_one_fact(ws: Workspace) -> None:
+def test_what_was_deleted_comes_back_as_one_fact(ws):
     _, fact, _ = ws.facts.set("a", "b", "1")
     ws.facts.delete([fact.id])
     assert not ws.facts.all()
@@ -168,7 +149,7 @@ def test_what_was_deleted_comes_back_as_one_fact(ws: Workspace) -> None:
     assert [one.value for one in ws.facts.history(fact.id)] == ["2"], "what comes back begins anew"
 
 
-def test_an_item_without_fields_is_no_fact(ws: Workspace) -> None:
+def test_an_item_without_fields_is_no_fact(ws):
     item = ws.items.add("Likes tea")[1]
     with pytest.raises(Refused, match="no fact"):
         ws.facts.get(item.id)
@@ -176,7 +157,7 @@ def test_an_item_without_fields_is_no_fact(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("who", [{"chat_id": "7"}, {"sender_id": "ana"}, {"scope_type": "global", "chat_id": "7"}])
-def test_what_is_meant_for_somebody_is_never_global(ws: Workspace, who: dict[str, str]) -> None:
+def test_what_is_meant_for_somebody_is_never_global(ws, who):
     with pytest.raises(BadInput):
         ws.facts.set("H", "k", "private", **who)
     assert not ws.facts.all()
@@ -185,21 +166,20 @@ def test_what_is_meant_for_somebody_is_never_global(ws: Workspace, who: dict[str
 @pytest.mark.parametrize(
     ("one", "other"), [("caf\u00e9", "cafe\u0301"), ("Straße", "STRASSE"), ("key\u200b", "key"), ("A\u00a0b", "a b")]
 )
-def test_names_that_look_alike_are_one(ws: Workspace, one: str, other: str) -> None:
+def test_names_that_look_alike_are_one(ws, one, other):
     ws.facts.set("a", one, "1")
     ws.facts.set("a", other, "2")
     assert [f.value for f in ws.facts.all(key=one)] == ["2"]
 
 
-def test_facts_of_different_chats_are_not_merged(ws: Workspace) -> None:
+def test_facts_of_different_chats_are_not_merged(ws):
     _, one, _ = ws.facts.set("a", "x", "1")
     _, two, _ = ws.facts.set("a", "y", "2", scope_type="chat", channel="telegram", chat_id="7")
     with pytest.raises(Refused, match="different chats"):
         ws.facts.merge([one.id, two.id], into=one.id)
 
 
-def test_many_writers_of_one_fact_all_succeed(tmp_path: Path) -> None:
-    place = made(tmp_path)
+def test_many_writers_of_one_fact_all_succeed(place):
     with open_workspace(place) as ws:
         ws.items.add("the memory is begun")
     code = (
@@ -220,7 +200,7 @@ def test_many_writers_of_one_fact_all_succeed(tmp_path: Path) -> None:
         assert len(ws.facts.history(fact.id)) == 30
 
 
-def test_many_are_one_operation(ws: Workspace) -> None:
+def test_many_are_one_operation(ws):
     ws.facts.set("a", "x", "old")
     batch = [FactValue("a", "x", "1"), FactValue("A", "X", "2"), FactValue("b", "y", "3")]
     operation, kept = ws.facts.set_many(batch, actor="human", kind="facts.set", label="three")
@@ -232,8 +212,7 @@ def test_many_are_one_operation(ws: Workspace) -> None:
     assert values(ws) == {(None, "a", "x"): "old"}
 
 
-def test_facts_of_two_processes_are_one(tmp_path: Path) -> None:
-    place = made(tmp_path)
+def test_facts_of_two_processes_are_one(place):
     with open_workspace(place) as one, open_workspace(place) as two:
         one.facts.set("a", "b", "1")
         two.facts.set("a", "b", "2")
@@ -248,7 +227,7 @@ NAMES = st.sampled_from(["a", "A", "b", " a "])
 class FactsAreADict(RuleBasedStateMachine):
     """Facts against a plain dict by (domain, category, key) with case folded, across restarts and undo."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         import tempfile
 
@@ -258,7 +237,7 @@ class FactsAreADict(RuleBasedStateMachine):
         self.before: list[dict[tuple[str, str, str], str]] = []
 
     @rule(domain=st.none() | NAMES, category=NAMES, key=NAMES, value=st.sampled_from("123"))
-    def keep(self, domain: str | None, category: str, key: str, value: str) -> None:
+    def keep(self, domain, category, key, value):
         place = ((domain or "").strip().lower(), category.strip().lower(), key.strip().lower())
         if self.model.get(place) == value:
             with pytest.raises(NothingToDo):
@@ -270,7 +249,7 @@ class FactsAreADict(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model)
     @rule(at=st.integers(0, 99))
-    def delete(self, at: int) -> None:
+    def delete(self, at):
         fact = sorted(self.ws.facts.all(), key=lambda f: f.id)[at % len(self.model)]
         self.ws.facts.delete([fact.id])
         self.before.append(dict(self.model))
@@ -278,12 +257,12 @@ class FactsAreADict(RuleBasedStateMachine):
 
     @precondition(lambda self: self.before)
     @rule()
-    def undo(self) -> None:
+    def undo(self):
         self.ws.undo()
         self.model = self.before.pop()
 
     @rule(cleanly=st.booleans())
-    def open_again(self, cleanly: bool) -> None:
+    def open_again(self, cleanly):
         if cleanly:
             self.ws.close()
         else:
@@ -291,11 +270,11 @@ class FactsAreADict(RuleBasedStateMachine):
         self.ws = open_workspace(self.folder.name)
 
     @invariant()
-    def same(self) -> None:
+    def same(self):
         found = {((f.domain or "").lower(), f.category.lower(), f.key.lower()): f.value for f in self.ws.facts.all()}
         assert found == self.model
 
-    def teardown(self) -> None:
+    def teardown(self):
         self.ws.close()
         self.folder.cleanup()
 
@@ -303,7 +282,7 @@ class FactsAreADict(RuleBasedStateMachine):
 TestFactsAreADict = FactsAreADict.TestCase
 
 
-def waiting(ws: Workspace, key: str, value: str, item_id: str = "fact_waits") -> None:
+def waiting(ws, key, value, item_id="fact_waits"):
     """A fact that waits in the inbox, as a run without a person leaves it."""
     fields = json.dumps({"fact": {"category": "a", "key": key, "value": value}})
     row = Item(
@@ -313,7 +292,7 @@ def waiting(ws: Workspace, key: str, value: str, item_id: str = "fact_waits") ->
     ws.perform(new_operation("crystallize", "a run", [change_of("item", None, made)], actor="agent"))
 
 
-def test_accepting_another_value_of_a_known_fact_changes_it(ws: Workspace) -> None:
+def test_accepting_another_value_of_a_known_fact_changes_it(ws):
     _, fact, _ = ws.facts.set("a", "city", "Lisbon")
     waiting(ws, "City", "Porto")
     assert [f.value for f in ws.facts.all()] == ["Lisbon"]
@@ -326,20 +305,20 @@ def test_accepting_another_value_of_a_known_fact_changes_it(ws: Workspace) -> No
     assert len(ws.inbox.list()) == 1
 
 
-def test_accepting_a_new_fact_makes_it_one(ws: Workspace) -> None:
+def test_accepting_a_new_fact_makes_it_one(ws):
     waiting(ws, "city", "Porto")
     ws.inbox.accept(["fact_waits"], text="city: Braga")
     assert values(ws) == {(None, "a", "city"): "Braga"}
     assert ws.facts.all()[0].item.meta["fact"]["value"] == "Braga"
 
 
-def test_a_compaction_leaves_equal_facts_of_two_domains_alone(ws: Workspace) -> None:
+def test_a_compaction_leaves_equal_facts_of_two_domains_alone(ws):
     ws.facts.set("Contact", "phone", "111", domain="Work")
     ws.facts.set("Contact", "phone", "111", domain="Home")
     assert not ws.items.compact_preview(0).removed
 
 
-def test_a_fact_is_known_while_its_names_change_and_it_waits_or_goes(ws: Workspace) -> None:
+def test_a_fact_is_known_while_its_names_change_and_it_waits_or_goes(ws):
     _, fact, _ = ws.facts.set("a", "x", "1")
     known = ws.facts.by_identity()
     assert [one.id for one in known.values()] == [fact.id]

@@ -1,38 +1,30 @@
 """The journal: entries of days, by hand and from an import, each change undone as any other."""
 
-from __future__ import annotations
-
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
-from nanomem_tui.store.values import Record
-from nanomem_tui.workspace import Workspace
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as opened, clock.at(NOON):
-        yield opened
+@pytest.fixture(autouse=True)
+def _at_noon(ws):
+    with clock.at(NOON):
+        yield
 
 
-def noted(ws: Workspace, text: str, day: str = "", later: int = 0) -> Record:
+def noted(ws, text, day="", later=0):
     with clock.at(NOON + timedelta(minutes=later)):
         return ws.journal.add(text, day)[1]
 
 
-def test_entries_stand_by_day_the_newest_first(ws: Workspace) -> None:
+def test_entries_stand_by_day_the_newest_first(ws):
     noted(ws, "Walked to the harbour")
     noted(ws, "Ate there", later=5)
     noted(ws, "Packed the bags", "2026-02-28", later=10)
@@ -63,13 +55,13 @@ def test_entries_stand_by_day_the_newest_first(ws: Workspace) -> None:
         ("-harbour", set()),
     ],
 )
-def test_entries_are_found_by_what_they_hold(ws: Workspace, words: str, found: set[str]) -> None:
+def test_entries_are_found_by_what_they_hold(ws, words, found):
     for text in ("Walked to the Harbour", "The harbour was cold", "Запись 3: гавань"):
         ws.journal.add(text)
     assert {one.text for one in ws.journal.entries(words=words)} == found
 
 
-def test_an_entry_is_edited_deleted_and_brought_back(ws: Workspace) -> None:
+def test_an_entry_is_edited_deleted_and_brought_back(ws):
     entry = noted(ws, "Walked to the harbour")
     ws.journal.edit(entry.id, text="Ran to the harbour", day="2026-03-01")
     after = ws.journal.get(entry.id)
@@ -87,7 +79,7 @@ def test_an_entry_is_edited_deleted_and_brought_back(ws: Workspace) -> None:
     assert [entry.operation.kind for entry in ws.journal.history(entry.id)][-1] == "journal.add"
 
 
-def test_an_entry_is_found_by_the_beginning_of_its_id(ws: Workspace) -> None:
+def test_an_entry_is_found_by_the_beginning_of_its_id(ws):
     entry = noted(ws, "Walked to the harbour")
     assert ws.journal.get(entry.id[:-1])._replace(revision=0) == entry
     noted(ws, "Ate there", later=1)
@@ -97,7 +89,7 @@ def test_an_entry_is_found_by_the_beginning_of_its_id(ws: Workspace) -> None:
         ws.journal.get("item_1")
 
 
-def test_what_cannot_be_an_entry_is_refused_and_nothing_is_kept(ws: Workspace) -> None:
+def test_what_cannot_be_an_entry_is_refused_and_nothing_is_kept(ws):
     for text, day in (
         (" \n", ""),
         ("x" * 1_000_001, ""),
@@ -118,11 +110,11 @@ def test_what_cannot_be_an_entry_is_refused_and_nothing_is_kept(ws: Workspace) -
 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
-def test_a_day_at_the_edge_of_the_calendar_is_a_day(ws: Workspace, day: str) -> None:
+def test_a_day_at_the_edge_of_the_calendar_is_a_day(ws, day):
     assert noted(ws, "far away", day).about == day
 
 
-def test_a_text_is_kept_as_given_and_a_person_is_told_what_is_odd_about_it(ws: Workspace) -> None:
+def test_a_text_is_kept_as_given_and_a_person_is_told_what_is_odd_about_it(ws):
     assert ws.journal.add("Walked to the harbour")[2] == []
     same = ws.journal.add("Walked to the harbour")
     assert len(same[2]) == 1
@@ -136,7 +128,7 @@ def test_a_text_is_kept_as_given_and_a_person_is_told_what_is_odd_about_it(ws: W
     assert key not in operation.label
 
 
-def test_somebody_elses_edit_is_no_edit_of_what_was_shown(ws: Workspace) -> None:
+def test_somebody_elses_edit_is_no_edit_of_what_was_shown(ws):
     shown = noted(ws, "Walked to the harbour")
     ws.journal.edit(shown.id, text="Ran to the harbour")
     with pytest.raises(Conflict):
@@ -145,7 +137,7 @@ def test_somebody_elses_edit_is_no_edit_of_what_was_shown(ws: Workspace) -> None
 
 
 @pytest.mark.sqlite("the file itself")
-def test_entries_outlive_the_process_and_stand_in_the_table_of_the_seed(ws: Workspace) -> None:
+def test_entries_outlive_the_process_and_stand_in_the_table_of_the_seed(ws):
     noted(ws, "Walked to the harbour\n\x1b[2J")
     ws.flush()
     with closing(sqlite3.connect(ws.paths.database)) as connection:

@@ -1,10 +1,6 @@
 """`memory_search`: facts of a domain or a category, else what is nearest in meaning; words where meaning is silent."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Container, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +10,12 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.facts.search import LIMIT, Answer, MemorySearch
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.workspace import Workspace
 
 
 class Meaning:
     """What is near, as a test says: the distance of each text, by a word in it."""
 
-    def __init__(self, ws: Workspace, **distances: float) -> None:
+    def __init__(self, ws, **distances):
         self.ws = ws
         self.distances = distances
         self.why_not = ""
@@ -30,7 +25,7 @@ class Meaning:
         self.failure: Exception | None = None
         self.asked: list[str] = []
 
-    def nearest(self, text: str, limit: int, within: Container[str] | None = None) -> Sequence[tuple[str, float]]:
+    def nearest(self, text, limit, within=None):
         if self.failure is not None:
             raise self.failure
         self.asked.append(text)
@@ -44,27 +39,24 @@ class Meaning:
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
-    with open_workspace(place) as opened:
-        opened.facts.set("Contact", "phone", "555 0100", domain="Work")
-        opened.facts.set("Contact", "mail", "ana@example.org", domain="Work")
-        opened.facts.set("Contact", "plumber", "Ivan", domain="Home")
-        opened.facts.set("Diet", "allergy", "nuts")
-        opened.items.add("Prefers the window seat on a flight", kind="preference")
-        yield opened
+def ws(ws):
+    ws.facts.set("Contact", "phone", "555 0100", domain="Work")
+    ws.facts.set("Contact", "mail", "ana@example.org", domain="Work")
+    ws.facts.set("Contact", "plumber", "Ivan", domain="Home")
+    ws.facts.set("Diet", "allergy", "nuts")
+    ws.items.add("Prefers the window seat on a flight", kind="preference")
+    return ws
 
 
-def searching(ws: Workspace, meaning: Meaning) -> MemorySearch:
+def searching(ws, meaning):
     return MemorySearch(ws.store, ws.settings, ws.items, ws.facts, ws.recall, lambda: meaning)
 
 
-def texts(answer: Answer) -> list[str]:
+def texts(answer):
     return [found.text for found in answer.results]
 
 
-def test_a_domain_or_a_category_gives_its_facts(ws: Workspace) -> None:
+def test_a_domain_or_a_category_gives_its_facts(ws):
     search = searching(ws, Meaning(ws))
     assert texts(search(domain="work")) == ["mail: ana@example.org", "phone: 555 0100"], "the newest first"
     assert texts(search(category="CONTACT", domain="Home")) == ["plumber: Ivan"]
@@ -75,7 +67,7 @@ def test_a_domain_or_a_category_gives_its_facts(ws: Workspace) -> None:
     assert texts(search(domain="")) == ["allergy: nuts"], "those without a domain"
 
 
-def test_a_query_orders_the_facts_of_a_domain_and_leaves_none_out(ws: Workspace) -> None:
+def test_a_query_orders_the_facts_of_a_domain_and_leaves_none_out(ws):
     search = searching(ws, Meaning(ws, phone=0.3))
     answer = search("how do I call", domain="Work")
     assert texts(answer) == ["phone: 555 0100", "mail: ana@example.org"]
@@ -83,7 +75,7 @@ def test_a_query_orders_the_facts_of_a_domain_and_leaves_none_out(ws: Workspace)
     assert texts(search("phone", "Work", limit=1)) == ["phone: 555 0100"]
 
 
-def test_without_them_it_is_what_is_nearest_in_meaning(ws: Workspace) -> None:
+def test_without_them_it_is_what_is_nearest_in_meaning(ws):
     search = searching(ws, Meaning(ws, plumber=0.4, window=0.2, allergy=0.9))
     answer = search("who repairs the pipe", far=True)
     assert [(found.how, found.distance, found.is_near) for found in answer.results] == [
@@ -102,7 +94,7 @@ def test_without_them_it_is_what_is_nearest_in_meaning(ws: Workspace) -> None:
     assert texts(searching(ws, Meaning(ws, allergy=0.9))("who repairs the pipe")) == []
 
 
-def test_five_are_given_as_the_seed_gives(ws: Workspace) -> None:
+def test_five_are_given_as_the_seed_gives(ws):
     for number in range(9):
         ws.facts.set("Count", f"number {number}", "one")
     search = searching(ws, Meaning(ws, number=0.5))
@@ -110,7 +102,7 @@ def test_five_are_given_as_the_seed_gives(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("why", ["missing", "failing", "busy", "unread"])
-def test_where_meaning_is_silent_words_answer_and_say_why(ws: Workspace, why: str) -> None:
+def test_where_meaning_is_silent_words_answer_and_say_why(ws, why):
     meaning = Meaning(ws, allergy=0.1)
     if why == "missing":
         meaning.why_not = "numpy is not installed (in a clone of nanomem: pip install '.[vector]')"
@@ -128,7 +120,7 @@ def test_where_meaning_is_silent_words_answer_and_say_why(ws: Workspace, why: st
     assert told[why] in answer.note
 
 
-def test_words_help_out_where_nothing_is_near(ws: Workspace) -> None:
+def test_words_help_out_where_nothing_is_near(ws):
     answer = searching(ws, Meaning(ws, allergy=0.95, phone=0.9))("0100", far=True)
     assert [found.is_near for found in answer.results] == [True, False], "what is far comes last"
     assert texts(answer)[0] == "phone: 555 0100"
@@ -136,7 +128,7 @@ def test_words_help_out_where_nothing_is_near(ws: Workspace) -> None:
     assert len(set(texts(answer))) == len(texts(answer)), "each once"
 
 
-def test_what_the_model_cannot_read_is_not_near_to_anything(ws: Workspace) -> None:
+def test_what_the_model_cannot_read_is_not_near_to_anything(ws):
     for city in ("成都", "北京", "上海"):
         ws.facts.set("城市", city, "住过")
     meaning = Meaning(ws, 住过=0.1, plumber=0.4)
@@ -145,7 +137,7 @@ def test_what_the_model_cannot_read_is_not_near_to_anything(ws: Workspace) -> No
     assert texts(searching(ws, meaning)("who repairs the pipe", limit=2)) == ["plumber: Ivan"]
 
 
-def test_an_audience_sees_what_is_its_own_and_never_more(ws: Workspace) -> None:
+def test_an_audience_sees_what_is_its_own_and_never_more(ws):
     ws.facts.set("Contact", "phone", "of chat 7", domain="Work", channel="telegram", chat_id="7")
     ws.facts.set("Contact", "phone", "of ana", domain="Work", scope_type="user", channel="telegram", sender_id="ana")
     search = searching(ws, Meaning(ws, phone=0.2))
@@ -165,7 +157,7 @@ def test_an_audience_sees_what_is_its_own_and_never_more(ws: Workspace) -> None:
         search(domain="Work", audience=Audience(chat_id="7"))
 
 
-def test_what_is_off_waits_or_is_over_is_not_given(ws: Workspace) -> None:
+def test_what_is_off_waits_or_is_over_is_not_given(ws):
     off, waits, over = (ws.facts.set("Secret", name, "hidden")[1].item for name in ("off", "waits", "over"))
     ws.items.set_enabled([off.id], False)
     held = json.dumps({"fact": {"category": "Secret", "key": "waits"}, "inbox": {"why": "an order"}})
@@ -178,7 +170,7 @@ def test_what_is_off_waits_or_is_over_is_not_given(ws: Workspace) -> None:
     assert "Secret" not in str(search.names())
 
 
-def test_the_names_that_there_are(ws: Workspace) -> None:
+def test_the_names_that_there_are(ws):
     assert searching(ws, Meaning(ws)).names() == {
         "Home": {"Contact": 1},
         "Work": {"Contact": 2},
@@ -186,18 +178,18 @@ def test_the_names_that_there_are(ws: Workspace) -> None:
     }
 
 
-def test_nothing_to_look_for_is_told(ws: Workspace) -> None:
+def test_nothing_to_look_for_is_told(ws):
     with pytest.raises(BadInput, match="give words, a domain or a category"):
         searching(ws, Meaning(ws))("  ")
 
 
-def test_the_workspace_has_it_and_finds_by_real_meaning(ws: Workspace) -> None:
+def test_the_workspace_has_it_and_finds_by_real_meaning(ws):
     found = ws.memory_search("who fixes a leaking pipe")
     assert found.results[0].text == "plumber: Ivan"
     assert found.results[0].how == "meaning"
 
 
-def test_what_another_process_adds_is_found_after_a_refresh(ws: Workspace) -> None:
+def test_what_another_process_adds_is_found_after_a_refresh(ws):
     with open_workspace(ws.paths.workspace) as other:
         other.facts.set("Contact", "lawyer", "Ms Bo", domain="Work")
     ws.refresh()

@@ -1,15 +1,11 @@
 """The use of tokens: ours added up in rows of ours, the agent's read in its own log, and what it cost where known."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -21,14 +17,13 @@ from nanomem_tui.memory.facts.usage import UsageRow, sum_rows
 from nanomem_tui.model.client import Usage as Spent
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
-from nanomem_tui.workspace import Workspace
 from tests.agents.test_llm_usage import COLUMNS, call, made
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
     folder = tmp_path / "home" / "workspace"
     (folder / "memory").mkdir(parents=True)
@@ -37,12 +32,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
+def ws(place):
     with open_workspace(place) as opened, clock.at(NOON):
         yield opened
 
 
-def seed_row(ws: Workspace, day: str, model: str, asked: int, answered: int, both: int) -> None:
+def seed_row(ws, day, model, asked, answered, both):
     """A row as an import leaves it, with a total that is another than the sum."""
     counts = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": both, "requests": 2}
     meta = json.dumps({"model": model, "source": "import", **counts})
@@ -50,7 +45,7 @@ def seed_row(ws: Workspace, day: str, model: str, asked: int, answered: int, bot
     ws.perform(new_operation("import", "import", [change_of("record", None, row)], actor="import"))
 
 
-def test_what_is_added_in_a_day_stands_in_one_row_for_each_model_and_source(ws: Workspace) -> None:
+def test_what_is_added_in_a_day_stands_in_one_row_for_each_model_and_source(ws):
     ws.usage.add("dream", "gpt-4o", 100, 10)
     ws.usage.add("dream", "gpt-4o", 200, 20, requests=3)
     ws.usage.add("consolidate", "gpt-4o", 5, 5, total_tokens=40)
@@ -64,7 +59,7 @@ def test_what_is_added_in_a_day_stands_in_one_row_for_each_model_and_source(ws: 
     assert len(ws.store.load("record").records) == 3
 
 
-def test_a_day_is_one_of_here(place: Path) -> None:
+def test_a_day_is_one_of_here(place):
     late = datetime(2026, 3, 2, 23, 30).astimezone()
     with open_workspace(place) as ws, clock.at(late):
         ws.usage.add("dream", "m", 1, 1)
@@ -72,7 +67,7 @@ def test_a_day_is_one_of_here(place: Path) -> None:
 
 
 @pytest.mark.sqlite("the file itself")
-def test_rows_outlive_the_process_and_stand_in_the_table_of_the_seed(ws: Workspace) -> None:
+def test_rows_outlive_the_process_and_stand_in_the_table_of_the_seed(ws):
     ws.usage.add("dream", "gpt-4o", 100, 10)
     ws.flush()
     with open_workspace(ws.paths.workspace) as again:
@@ -85,7 +80,7 @@ def test_rows_outlive_the_process_and_stand_in_the_table_of_the_seed(ws: Workspa
         ]
 
 
-def test_counting_is_no_operation_that_a_plain_undo_takes_back_but_one_by_its_id(ws: Workspace) -> None:
+def test_counting_is_no_operation_that_a_plain_undo_takes_back_but_one_by_its_id(ws):
     item = ws.items.add("the last thing a person did")[1]
     done = ws.usage.add("dream", "gpt-4o", 100, 10)
     ws.undo()
@@ -98,14 +93,14 @@ def test_counting_is_no_operation_that_a_plain_undo_takes_back_but_one_by_its_id
 @pytest.mark.parametrize(
     ("source", "model", "counts"), [("", "m", (1, 1)), ("dream", " ", (1, 1)), ("dream", "m", (-1, 1))]
 )
-def test_what_is_no_use_of_tokens_is_refused(ws: Workspace, source: str, model: str, counts: tuple[int, int]) -> None:
+def test_what_is_no_use_of_tokens_is_refused(ws, source, model, counts):
     with pytest.raises(BadInput):
         ws.usage.add(source, model, *counts)
     with pytest.raises(BadInput):
         ws.usage.rows(0)
 
 
-def test_the_agents_own_log_is_shown_beside_our_rows_and_never_becomes_one(ws: Workspace) -> None:
+def test_the_agents_own_log_is_shown_beside_our_rows_and_never_becomes_one(ws):
     made(
         ws.paths.workspace.parent / "llm_usage.sqlite3",
         call("2026-03-02T10:00:00+00:00"),
@@ -130,7 +125,7 @@ def test_the_agents_own_log_is_shown_beside_our_rows_and_never_becomes_one(ws: W
     assert len(ws.store.load("record").records) == 2
 
 
-def test_a_log_that_goes_on_is_read_again(ws: Workspace) -> None:
+def test_a_log_that_goes_on_is_read_again(ws):
     path = made(ws.paths.workspace.parent / "llm_usage.sqlite3", call("2026-03-02T10:00:00+00:00"))
     assert sum_rows(ws.usage.rows()).requests == 1
     with closing(sqlite3.connect(path)) as agent:
@@ -139,7 +134,7 @@ def test_a_log_that_goes_on_is_read_again(ws: Workspace) -> None:
     assert sum_rows(ws.usage.rows()).requests == 2
 
 
-def test_a_broken_log_is_one_problem_and_takes_nothing_else_down(ws: Workspace) -> None:
+def test_a_broken_log_is_one_problem_and_takes_nothing_else_down(ws):
     (ws.paths.workspace.parent / "llm_usage.sqlite3").write_bytes(b"no database" * 500)
     ws.usage.add("dream", "gpt-4o", 100, 10)
     assert [row.origin for row in ws.usage.rows()] == ["nanomem"]
@@ -149,12 +144,12 @@ def test_a_broken_log_is_one_problem_and_takes_nothing_else_down(ws: Workspace) 
 # -- what it cost ------------------------------------------------------------------------------------------------------
 
 
-def with_settings(place: Path, text: str) -> Workspace:
+def with_settings(place, text):
     (place.parent.parent / "user.toml").write_text(text)
     return open_workspace(place)
 
 
-def test_cost_comes_from_the_prices_and_an_unknown_price_is_said(place: Path) -> None:
+def test_cost_comes_from_the_prices_and_an_unknown_price_is_said(place):
     made(
         place.parent / "llm_usage.sqlite3", call("2026-03-02T10:00:00+00:00", tokens=(2_000_000, 100_000, 2_500_000, 0))
     )
@@ -170,7 +165,7 @@ def test_cost_comes_from_the_prices_and_an_unknown_price_is_said(place: Path) ->
         assert (own.cost, own.unpriced) == (None, ("unknown-model",))
 
 
-def test_what_the_endpoint_said_that_it_costs_counts_more_than_a_price(place: Path) -> None:
+def test_what_the_endpoint_said_that_it_costs_counts_more_than_a_price(place):
     with with_settings(place, '[model_prices]\n"m" = [1, 1]\n') as ws, clock.at(NOON):
         ws.usage.add("dream", "m", 1_000_000, 0, cost=0.25)
         ws.usage.add("dream", "m", 1_000_000, 0, cost=0.5)
@@ -179,14 +174,14 @@ def test_what_the_endpoint_said_that_it_costs_counts_more_than_a_price(place: Pa
         assert [row.cost for row in ws.usage.rows()] == [3.0]
 
 
-def test_tokens_of_which_only_the_total_is_known_have_no_cost(place: Path) -> None:
+def test_tokens_of_which_only_the_total_is_known_have_no_cost(place):
     with with_settings(place, '[model_prices]\n"m" = [1, 1]\n') as ws, clock.at(NOON):
         seed_row(ws, "2026-03-01", "m", 0, 0, 500)
         seed_row(ws, "2026-02-28", "m", 0, 0, 0)
         assert [row.cost for row in ws.usage.rows()] == [None, 0.0]
 
 
-def test_a_row_whose_counts_are_none_is_shown_as_nothing(ws: Workspace) -> None:
+def test_a_row_whose_counts_are_none_is_shown_as_nothing(ws):
     meta = json.dumps({"model": 5, "prompt_tokens": "many", "completion_tokens": True, "total_tokens": -3, "cost": "x"})
     row = Record("usage_odd", "usage", "2026-03-01", source="import", meta_json=meta)
     ws.perform(new_operation("import", "import", [change_of("record", None, row)], actor="import"))
@@ -196,14 +191,14 @@ def test_a_row_whose_counts_are_none_is_shown_as_nothing(ws: Workspace) -> None:
 # -- our own model -----------------------------------------------------------------------------------------------------
 
 
-def test_what_questions_to_a_model_took_is_kept_with_its_source(ws: Workspace) -> None:
+def test_what_questions_to_a_model_took_is_kept_with_its_source(ws):
     ws.usage.spent("dream", Spent(2, 100, 50, 0.5, 1.0, "gpt-4o", estimated=True))
     ws.usage.spent("dream", Spent())  # nothing was asked
     assert ws.usage.rows() == [UsageRow("2026-03-02", "gpt-4o", "dream", "nanomem", 100, 50, 150, 2, 0, 150, 0.5)]
 
 
-def test_that_it_cannot_be_kept_is_no_failure_of_what_was_asked(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
+def test_that_it_cannot_be_kept_is_no_failure_of_what_was_asked(ws, monkeypatch):
+    def refused(*_, **__):
         raise BadInput("the disk is full")
 
     monkeypatch.setattr(ws.store, "perform", refused)
@@ -225,7 +220,7 @@ with open_workspace(sys.argv[1]) as ws:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_processes_that_add_at_the_same_time_add_up(place: Path, known: bool) -> None:
+def test_processes_that_add_at_the_same_time_add_up(place, known):
     if known:
         with open_workspace(place) as ws:
             ws.usage.add("dream", "gpt-4o", 0, 0, requests=0)
@@ -234,10 +229,8 @@ def test_processes_that_add_at_the_same_time_add_up(place: Path, known: bool) ->
         for _ in range(2)
     ]
     for adder in adders:
-        assert adder.stdout is not None
         assert adder.stdout.readline() == "ready\n"
     for adder in adders:
-        assert adder.stdin is not None
         adder.stdin.write("go\n")
         adder.stdin.flush()
     for adder in adders:

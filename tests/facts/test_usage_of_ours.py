@@ -1,35 +1,21 @@
 """Every question that we ask a model is counted, under the source that asked it, whatever became of the answer."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.cli.main import run
 from nanomem_tui.core.errors import ModelError
-from nanomem_tui.workspace import Workspace
 from tests.dreams.test_consolidator import KEY, Home, asked
-from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
-from tests.model.server import ModelServer, says, status
-
-Endpoint = Callable[..., ModelServer]
+from tests.model.dreams import PORT, step, study, with_a_fact
+from tests.model.server import says, status
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    with endpoints(monkeypatch) as serve:
-        yield serve
-
-
-@pytest.fixture
-def workspace(sample_copy: Callable[[str], Path]) -> Path:
+def workspace(sample_copy):
     return with_a_fact(sample_copy("nb035") / "home" / ".nanobot" / "workspace")
 
 
-def counted(ws: Workspace) -> list[tuple[str, int, int, int, float | None]]:
+def counted(ws):
     return [
         (row.source, row.prompt_tokens, row.completion_tokens, row.requests, row.cost)
         for row in ws.usage.rows()
@@ -37,7 +23,7 @@ def counted(ws: Workspace) -> list[tuple[str, int, int, int, float | None]]:
     ]
 
 
-def test_a_dream_is_counted_and_taking_it_back_gives_no_tokens_back(workspace: Path, endpoint: Endpoint) -> None:
+def test_a_dream_is_counted_and_taking_it_back_gives_no_tokens_back(workspace, endpoint):
     endpoint(study(), step(PORT))
     with open_workspace(workspace) as ws:
         ws.dream.run(dreamer="model", max_batch_size=1)
@@ -47,7 +33,7 @@ def test_a_dream_is_counted_and_taking_it_back_gives_no_tokens_back(workspace: P
         assert counted(ws) == [("dream", 3000, 200, 2, pytest.approx(0.008))]
 
 
-def test_a_dream_that_fails_is_counted_too(workspace: Path, endpoint: Endpoint) -> None:
+def test_a_dream_that_fails_is_counted_too(workspace, endpoint):
     endpoint(study(), status(401, "no"))
     with open_workspace(workspace) as ws:
         with pytest.raises(ModelError):
@@ -55,7 +41,7 @@ def test_a_dream_that_fails_is_counted_too(workspace: Path, endpoint: Endpoint) 
         assert [row[:4] for row in counted(ws)] == [("dream", 1000, 100, 1)]
 
 
-def test_a_dry_run_changes_no_byte_and_a_proposal_for_review_is_counted(workspace: Path, endpoint: Endpoint) -> None:
+def test_a_dry_run_changes_no_byte_and_a_proposal_for_review_is_counted(workspace, endpoint):
     endpoint(study(), step(PORT), study(), step(PORT))
     line = ["dream", "run", "--dreamer", "model", "--max-batch-size", "1", "--dry-run", "--workspace", str(workspace)]
     assert run(line) == 0
@@ -65,15 +51,13 @@ def test_a_dry_run_changes_no_byte_and_a_proposal_for_review_is_counted(workspac
         assert [row[:2] for row in counted(ws)] == [("dream", 3000)]
 
 
-def test_dreams_of_the_rules_cost_nothing_and_are_not_counted(workspace: Path) -> None:
+def test_dreams_of_the_rules_cost_nothing_and_are_not_counted(workspace):
     with open_workspace(workspace) as ws:
         ws.dream.run(dreamer="rules", max_batch_size=1)
         assert counted(ws) == []
 
 
-def test_a_summary_of_the_consolidator_is_counted(
-    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_summary_of_the_consolidator_is_counted(tmp_path, endpoint, monkeypatch):
     home = Home(tmp_path)
     home.write(asked(12, m0="I moved to City0 last week."))
     facts = [{"text": "The user moved to City0 last week", "message": 0, "mark": "durable"}]

@@ -1,23 +1,18 @@
 """A small home of the RAM-first agent, and its memory open."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_home(tmp_path)
+def workspace(tmp_path, request):
+    """The home of a test; a module says with `HOME` what is in it."""
+    return make_home(tmp_path, **getattr(request.module, "HOME", {}))
 
 
 @pytest.fixture
-def ws(workspace: Path) -> Iterator[Workspace]:
+def ws(workspace):
     with open_workspace(workspace) as opened:
         yield opened

@@ -1,19 +1,14 @@
 """An agent that says its first words, or that is upgraded, while a workspace is open: its conversations are its own."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_lossy_name, key_to_name
-from nanomem_tui.workspace import Workspace
-from tests.store.homes import make_home
 
 KEY = "telegram:7"
 
 
-def say(folder: Path, name: str, number: int) -> None:
+def say(folder, name, number):
     """A message in a transcript, whose first makes its file and its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
@@ -23,27 +18,24 @@ def say(folder: Path, name: str, number: int) -> None:
         file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
-def listed(ws: Workspace) -> list[tuple[str, int, str]]:
+def listed(ws):
     return [(info.key, info.messages, info.hidden_reason) for info in ws.sessions.list()]
 
 
-def test_its_first_conversation_is_seen_listed_compacted_and_brought_back(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        assert listed(ws) == []
-        ws.refresh()
-        for number in range(3):
-            say(workspace.parent / "sessions", key_to_lossy_name(KEY), number)
-        assert "sessions" in ws.refresh()
-        assert listed(ws) == [(KEY, 3, "")]
-        operation = ws.sessions.compact(KEY, 1)
-        assert listed(ws) == [(KEY, 1, "")]
-        ws.undo(operation.id)
-        assert listed(ws) == [(KEY, 3, "")]
+def test_its_first_conversation_is_seen_listed_compacted_and_brought_back(ws, workspace):
+    assert listed(ws) == []
+    ws.refresh()
+    for number in range(3):
+        say(workspace.parent / "sessions", key_to_lossy_name(KEY), number)
+    assert "sessions" in ws.refresh()
+    assert listed(ws) == [(KEY, 3, "")]
+    operation = ws.sessions.compact(KEY, 1)
+    assert listed(ws) == [(KEY, 1, "")]
+    ws.undo(operation.id)
+    assert listed(ws) == [(KEY, 3, "")]
 
 
-def test_after_an_upgrade_the_new_folder_is_its_own_and_the_old_ones_are_hidden(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_after_an_upgrade_the_new_folder_is_its_own_and_the_old_ones_are_hidden(workspace):
     (workspace / "memory" / "LTM_SNAPSHOT.json").unlink()
     (workspace / "memory" / "LESSONS.jsonl").unlink()
     say(workspace / "sessions", key_to_lossy_name(KEY), 1)

@@ -1,12 +1,8 @@
 """Two processes that decide at the same instant: each decision is made once, and the second rests on the first."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +11,6 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory import scopes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from tests.store.homes import make_home
 
 pytestmark = pytest.mark.slow  # two processes for each test
 
@@ -44,7 +39,7 @@ with open_workspace(sys.argv[1]) as ws:
 
 
 @contextmanager
-def two(workspace: Path) -> Iterator[list[subprocess.Popen[str]]]:
+def two(workspace):
     """Two processes with the workspace open, that wait for what to decide."""
     command = [sys.executable, "-c", DECIDER, str(workspace)]
     both = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -56,22 +51,19 @@ def two(workspace: Path) -> Iterator[list[subprocess.Popen[str]]]:
             one.communicate(timeout=60)
 
 
-def answer(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
+def answer(process):
     return process.stdout.readline().strip()
 
 
-def ask(both: list[subprocess.Popen[str]], *lines: str) -> list[str]:
+def ask(both, *lines):
     """What each answers to its line; neither waits for the other."""
     for one, line in zip(both, lines, strict=True):
-        assert one.stdin is not None
         one.stdin.write(f"{line}\n")
         one.stdin.flush()
     return [answer(one) for one in both]
 
 
-def test_two_undos_take_back_two_operations(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_two_undos_take_back_two_operations(workspace):
     with open_workspace(workspace) as ws:
         recorded = [ws.items.add(f"number {number}")[0].id for number in range(2 * ROUNDS)]
     with two(workspace) as both:
@@ -81,8 +73,7 @@ def test_two_undos_take_back_two_operations(tmp_path: Path) -> None:
         assert not [item for item in ws.items.all() if item.text.startswith("number")]
 
 
-def test_what_one_accepts_no_other_rejects(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_what_one_accepts_no_other_rejects(workspace):
     with open_workspace(workspace) as ws:
         keys = [f"held_{number}" for number in range(ROUNDS)]
         held = [scopes.hold_for_review(Item(key, f"words of {key}"), "it orders") for key in keys]
@@ -96,8 +87,7 @@ def test_what_one_accepts_no_other_rejects(tmp_path: Path) -> None:
     assert there.isdisjoint(key for key, (_, rejected) in zip(keys, answers, strict=True) if rejected == "done")
 
 
-def test_of_two_edits_of_a_text_one_is_made(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_of_two_edits_of_a_text_one_is_made(workspace):
     with open_workspace(workspace) as ws:
         keys = [ws.items.add(f"number {number}")[1].id for number in range(ROUNDS)]
     with two(workspace) as both:

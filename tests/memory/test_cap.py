@@ -1,10 +1,7 @@
 """Items beyond the cap: told before an import, kept for a day after it, compacted then, and told in the status."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,21 +9,20 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.memory.retention import CAP_KIND, Overflow, compaction_problems, plan_overflow
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import item, make_home
 
 CAP = 10
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """Nine items, and room for ten."""
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", str(CAP))
     return make_home(tmp_path, items=9, lessons=1)
 
 
 @pytest.fixture
-def snapshot(tmp_path: Path) -> Path:
+def snapshot(tmp_path):
     """Six items of another agent, older than ours."""
     rows = [item(n, updated_at=f"2025-01-01T00:00:0{n - 100}") for n in range(100, 106)]
     file = tmp_path / "LTM_SNAPSHOT.json"
@@ -34,29 +30,29 @@ def snapshot(tmp_path: Path) -> Path:
     return file
 
 
-def imported(workspace: Path, snapshot: Path) -> None:
+def imported(workspace, snapshot):
     with open_workspace(workspace) as ws:
         ws.transfer.run(ws.transfer.preview(snapshot))
         ws.flush()
 
 
-def count(workspace: Path) -> int:
+def count(workspace):
     with open_workspace(workspace) as ws:
         return int(ws.items.count()["total"])
 
 
-def said(ws: Workspace) -> list[tuple[str, str]]:
+def said(ws):
     """The severity and the words of what the status says about items."""
     found = [row for row in ws.status()["problems"] if row["where"] == "items"]
     return [(row["severity"], f"{row['what']} | {row['fix']}") for row in found]
 
 
-def later(monkeypatch: pytest.MonkeyPatch, days: float) -> None:
+def later(monkeypatch, days):
     moment = clock.now() + timedelta(days=days)
     monkeypatch.setattr(clock, "now", lambda: moment)
 
 
-def test_an_import_beyond_the_cap_says_so_before(workspace: Path, snapshot: Path) -> None:
+def test_an_import_beyond_the_cap_says_so_before(workspace, snapshot):
     with open_workspace(workspace) as ws:
         plan = ws.transfer.preview(snapshot)
     assert plan.over_cap == Overflow(15, CAP, 5)
@@ -64,9 +60,7 @@ def test_an_import_beyond_the_cap_says_so_before(workspace: Path, snapshot: Path
         assert words in plan.over_cap.line()
 
 
-def test_an_import_within_the_cap_says_nothing(
-    workspace: Path, snapshot: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_within_the_cap_says_nothing(workspace, snapshot, monkeypatch):
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "14")
     with open_workspace(workspace) as ws:
         assert ws.transfer.preview(snapshot).over_cap is None
@@ -74,7 +68,7 @@ def test_an_import_within_the_cap_says_nothing(
         assert [entry.operation.kind for entry in ws.log()] == ["memory.import"]
 
 
-def test_what_an_import_brought_stays_for_a_day_and_the_status_tells_how_long(workspace: Path, snapshot: Path) -> None:
+def test_what_an_import_brought_stays_for_a_day_and_the_status_tells_how_long(workspace, snapshot):
     imported(workspace, snapshot)
     for number in range(3):
         with open_workspace(workspace) as ws:
@@ -90,7 +84,7 @@ def test_what_an_import_brought_stays_for_a_day_and_the_status_tells_how_long(wo
         assert kinds == ["items.add"] * 3 + ["memory.import", CAP_KIND]
 
 
-def test_after_a_day_it_is_compacted_and_told(workspace: Path, snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_day_it_is_compacted_and_told(workspace, snapshot, monkeypatch):
     imported(workspace, snapshot)
     later(monkeypatch, 1.1)
     with open_workspace(workspace) as ws:
@@ -108,9 +102,7 @@ def test_after_a_day_it_is_compacted_and_told(workspace: Path, snapshot: Path, m
         assert said(ws) == []
 
 
-def test_a_compaction_that_was_taken_back_is_told_no_more(
-    workspace: Path, snapshot: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compaction_that_was_taken_back_is_told_no_more(workspace, snapshot, monkeypatch):
     imported(workspace, snapshot)
     later(monkeypatch, 1.1)
     with open_workspace(workspace) as ws:
@@ -122,14 +114,14 @@ def test_a_compaction_that_was_taken_back_is_told_no_more(
     assert count(workspace) == 16
 
 
-def test_the_undo_of_the_import_takes_back_what_was_told(workspace: Path, snapshot: Path) -> None:
+def test_the_undo_of_the_import_takes_back_what_was_told(workspace, snapshot):
     imported(workspace, snapshot)
     with open_workspace(workspace) as ws:
         assert ws.undo()[0].label.startswith("undo: import")
         assert said(ws) == []
 
 
-def test_to_undo_what_was_told_hurries_nothing(workspace: Path, snapshot: Path) -> None:
+def test_to_undo_what_was_told_hurries_nothing(workspace, snapshot):
     imported(workspace, snapshot)
     with open_workspace(workspace) as ws:
         ws.undo(ws.log()[-1].operation.id)
@@ -138,7 +130,7 @@ def test_to_undo_what_was_told_hurries_nothing(workspace: Path, snapshot: Path) 
 
 
 @pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_what_writes_in_a_loop_does_not_wait(workspace: Path, snapshot: Path) -> None:
+def test_what_writes_in_a_loop_does_not_wait(workspace, snapshot):
     imported(workspace, snapshot)
     with open_workspace(workspace) as ws:
         for number in range(16):
@@ -147,9 +139,7 @@ def test_what_writes_in_a_loop_does_not_wait(workspace: Path, snapshot: Path) ->
         assert ws.items.count()["total"] == CAP
 
 
-def test_a_cap_that_would_take_more_than_it_leaves_is_told_first(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cap_that_would_take_more_than_it_leaves_is_told_first(workspace, monkeypatch):
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "3")
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
@@ -163,8 +153,8 @@ def test_a_cap_that_would_take_more_than_it_leaves_is_told_first(
     assert count(workspace) == 3
 
 
-def test_only_what_is_enabled_and_there_counts() -> None:
-    def row(number: int, **fields: bool) -> Item:
+def test_only_what_is_enabled_and_there_counts():
+    def row(number, **fields):
         return Item(f"i{number}", f"text {number}", **fields)
 
     present = {f"i{n}": row(n) for n in range(8)}
@@ -174,7 +164,7 @@ def test_only_what_is_enabled_and_there_counts() -> None:
     assert plan_overflow(present, [row(8)], 8) == Overflow(9, 8, 1)
 
 
-def test_a_store_within_its_cap_is_not_asked_for_more(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_within_its_cap_is_not_asked_for_more(workspace, monkeypatch):
     with open_workspace(workspace) as ws:
         ws.items.add("one")
     with open_workspace(workspace) as ws:

@@ -1,20 +1,17 @@
 """Who may teach: what others say and correct waits in the inbox until a person accepts it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns.capture import held_sender
 from tests.memory.turns import settle, turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 CORRECTION = "No, that is wrong, it was Canberra all along and not Sydney"
 
 
-def test_who_may_teach() -> None:
+def test_who_may_teach():
     settings, named = Settings(), Settings(capture_senders=("ana",))
     assert held_sender(Audience("telegram", "42", "ben"), settings) == ""
     assert held_sender(Audience("cli", "direct"), settings) == ""
@@ -25,8 +22,7 @@ def test_who_may_teach() -> None:
     assert "capture_senders" in held_sender(Audience("cli", "direct"), named)
 
 
-def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path, items=0, lessons=0)
+def test_what_somebody_else_corrects_waits_and_what_one_who_may_says_is_learned(workspace):
     settle(workspace, capture_senders=["ana"])
     with open_workspace(workspace) as ws:
         turn(ws, "What is the capital of Australia?", "It is Sydney, of course.", sender_id="ben")

@@ -1,7 +1,5 @@
 """Sentences of chats in English and Chinese, side by side: what states a memory, and what only looks like one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.memory.test_capture import taken
@@ -86,12 +84,12 @@ NOISE = """
 """
 
 
-def told(table: str) -> list[str]:
+def told(table):
     return [part for line in table.split("\n") for one in line.split(" | ") if (part := one.strip())]
 
 
 @pytest.mark.parametrize("kind", STATED)
-def test_nearly_every_sentence_states_what_it_states_in_both_languages(kind: str) -> None:
+def test_nearly_every_sentence_states_what_it_states_in_both_languages(kind):
     sentences = told(STATED[kind])
     kept = {text: [(row.item.kind, row.item.enabled) for row in taken(text).rows] for text in sentences}
     wrong = [text for text, rows in kept.items() if rows != [(kind, True)]]
@@ -110,13 +108,13 @@ def test_nearly_every_sentence_states_what_it_states_in_both_languages(kind: str
         ("幫我記一下，車位號是 B12", "車位號是 B12"),
     ],
 )
-def test_a_wish_to_keep_something_is_kept_in_its_own_characters(text: str, kept: str) -> None:
+def test_a_wish_to_keep_something_is_kept_in_its_own_characters(text, kept):
     found = taken(text)
     assert [(row.item.text, row.item.source) for row in found.rows] == [(kept, "explicit_user")], found
     assert found.durable
 
 
-def test_nearly_nothing_that_only_looks_like_a_memory_is_one() -> None:
+def test_nearly_nothing_that_only_looks_like_a_memory_is_one():
     sentences = told(NOISE)
     wrong = [text for text in sentences if taken(text).rows]
     assert len(wrong) <= 0.1 * len(sentences), wrong

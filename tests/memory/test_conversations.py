@@ -1,12 +1,9 @@
 """Recall in what was said and noted: which passages, in which order, with what around them, and within which bounds."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,35 +13,32 @@ from nanomem_tui.language.cues import asked_speaker
 from nanomem_tui.memory.filters import matcher, with_neighbours
 from nanomem_tui.memory.recall import conversations, passages
 from nanomem_tui.memory.recall.conversations import nearest_wanted
-from nanomem_tui.workspace import Workspace
 
-Talk = tuple[tuple[str, str], ...]
-
-PUPPY: Talk = (
+PUPPY = (
     ("user", "Where did you find the puppy adoption papers?"),
     ("assistant", "In the blue folder, under the passports."),
     ("user", "Thanks, I would never have looked there."),
 )
-CHINESE: Talk = (("user", "房租每个月五号交给房东王先生"), ("assistant", "好的"), ("user", "周末去爬山"))
-THAI: Talk = (("user", "ฉันชอบที่นั่งริมหน้าต่างบนเครื่องบิน"), ("assistant", "รับทราบ"), ("user", "พรุ่งนี้ฝนตก"))
-JAPANESE: Talk = (("user", "窓側の席が好きです"), ("assistant", "わかりました"))
-FILLER: Talk = tuple(("user" if n % 2 else "assistant", f"nothing about number {n} at all") for n in range(30))
+CHINESE = (("user", "房租每个月五号交给房东王先生"), ("assistant", "好的"), ("user", "周末去爬山"))
+THAI = (("user", "ฉันชอบที่นั่งริมหน้าต่างบนเครื่องบิน"), ("assistant", "รับทราบ"), ("user", "พรุ่งนี้ฝนตก"))
+JAPANESE = (("user", "窓側の席が好きです"), ("assistant", "わかりました"))
+FILLER = tuple(("user" if n % 2 else "assistant", f"nothing about number {n} at all") for n in range(30))
 
 
 class Home:
     """A workspace with transcripts, an archive and notes of the test's own."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace):
         self.workspace = workspace
         self.sessions = workspace / "sessions"
         self.memory = workspace / "memory"
         self.sessions.mkdir(parents=True)
         self.memory.mkdir()
 
-    def path(self, key: str) -> Path:
+    def path(self, key):
         return self.sessions / key_to_name(key)
 
-    def talk(self, key: str, talk: Talk, day: str = "2026-03-01", **more: object) -> Path:
+    def talk(self, key, talk, day="2026-03-01", **more):
         lines = [{"_type": "metadata", "key": key, "created_at": f"{day}T10:00:00", "metadata": {}}]
         lines += [
             {"role": role, "content": text, "timestamp": f"{day}T10:{number // 60:02d}:{number % 60:02d}", **more}
@@ -53,28 +47,28 @@ class Home:
         self.path(key).write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
         return self.path(key)
 
-    def archive(self, *contents: str) -> None:
+    def archive(self, *contents):
         entries = [
             {"cursor": n, "timestamp": "2026-01-02 03:04", "content": text} for n, text in enumerate(contents, 1)
         ]
         (self.memory / "history.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
 
-    def open(self) -> Workspace:
+    def open(self):
         return open_workspace(self.workspace)
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path):
     found = Home(tmp_path / "workspace")
     found.talk("cli:filler", FILLER, "2026-02-01")
     return found
 
 
-def ids(recalled: conversations.ConversationRecall) -> list[str]:
+def ids(recalled):
     return [hit.id for hit in recalled.hits]
 
 
-def test_an_answer_that_shares_no_word_with_the_question_is_found_by_what_was_asked_before_it(home: Home) -> None:
+def test_an_answer_that_shares_no_word_with_the_question_is_found_by_what_was_asked_before_it(home):
     home.talk("telegram:7", PUPPY)
     with home.open() as ws:
         hits = ws.conversations.recall("where are the papers of the puppy adoption").hits
@@ -89,7 +83,7 @@ def test_an_answer_that_shares_no_word_with_the_question_is_found_by_what_was_as
     assert answer.score == pytest.approx(sum(part for part in answer.parts.values() if isinstance(part, float)))
 
 
-def test_a_typo_is_corrected_and_the_words_that_were_meant_are_told(home: Home) -> None:
+def test_a_typo_is_corrected_and_the_words_that_were_meant_are_told(home):
     home.talk("telegram:7", PUPPY)
     with home.open() as ws:
         hits = ws.conversations.recall("pupy adoptoin").hits
@@ -103,7 +97,7 @@ def test_a_typo_is_corrected_and_the_words_that_were_meant_are_told(home: Home) 
     [(CHINESE, "我什么时候交房租?"), (THAI, "ที่นั่งริมหน้าต่าง"), (JAPANESE, "好きな席はどこですか")],
     ids=["Chinese", "Thai", "Japanese"],
 )
-def test_scripts_without_spaces_are_found_with_their_neighbours(home: Home, talk: Talk, question: str) -> None:
+def test_scripts_without_spaces_are_found_with_their_neighbours(home, talk, question):
     home.talk("telegram:7", talk)
     with home.open() as ws:
         best = ws.conversations.recall(question).hits[0]
@@ -111,7 +105,7 @@ def test_scripts_without_spaces_are_found_with_their_neighbours(home: Home, talk
     assert best.after[0].text == talk[1][1]
 
 
-def test_every_source_is_recalled_or_only_those_that_are_named(home: Home) -> None:
+def test_every_source_is_recalled_or_only_those_that_are_named(home):
     home.talk("telegram:7", (("user", "the zebra crossed the river"),))
     home.archive(
         "- [durable] Ann has a dog", "- [durable] Bob paints\n- [durable] Bob saw a zebra\n- [durable] Bob left"
@@ -130,20 +124,20 @@ def test_every_source_is_recalled_or_only_those_that_are_named(home: Home) -> No
     assert [one.text for one in note.before] == ["# Day"]
 
 
-def test_an_entry_of_the_archive_comes_once_by_its_best_line(home: Home) -> None:
+def test_an_entry_of_the_archive_comes_once_by_its_best_line(home):
     home.archive("- zebra food\n- zebra water\n- the zebra sleeps", "- a zebra")
     with home.open() as ws:
         assert sorted(ids(ws.conversations.recall("zebra", ["history"]))) == ["1", "2"]
 
 
-def test_what_was_found_already_is_left_out(home: Home) -> None:
+def test_what_was_found_already_is_left_out(home):
     home.talk("telegram:7", PUPPY)
     with home.open() as ws:
         rest = ids(ws.conversations.recall("puppy adoption", limit=2, without={"telegram:7#0"}))
     assert rest == ["telegram:7#1", "telegram:7#2"]
 
 
-def test_tools_hidden_messages_and_dreams_are_no_passages(home: Home) -> None:
+def test_tools_hidden_messages_and_dreams_are_no_passages(home):
     home.talk("telegram:7", (("tool", "zebra"), ("system", "zebra"), ("user", "  "), ("user", "a zebra")))
     home.talk("telegram:8", (("user", "hidden zebra"),), _hidden_history=True)
     home.talk("dream:20260301-040000", (("user", "zebra of the archive"),))
@@ -152,7 +146,7 @@ def test_tools_hidden_messages_and_dreams_are_no_passages(home: Home) -> None:
         assert len(ws.sessions.search("zebra")) == 5, "they are found by their words"
 
 
-def test_a_long_silence_ends_what_is_near(home: Home) -> None:
+def test_a_long_silence_ends_what_is_near(home):
     path = home.talk("telegram:7", (("user", "the zebra ran"),), "2026-03-01")
     later = home.talk("telegram:x", (("assistant", "good morning"),), "2026-03-09").read_bytes().splitlines()[1]
     home.path("telegram:x").unlink()
@@ -174,11 +168,11 @@ def test_a_long_silence_ends_what_is_near(home: Home) -> None:
         ("what did I say when you suggested it", ""),
     ],
 )
-def test_a_question_tells_whose_words_it_asks_for(question: str, role: str) -> None:
+def test_a_question_tells_whose_words_it_asks_for(question, role):
     assert asked_speaker(question) == role
 
 
-def test_whose_words_are_asked_for_come_first(home: Home) -> None:
+def test_whose_words_are_asked_for_come_first(home):
     home.talk("telegram:7", (("user", "green tea is best"), *FILLER[:6], ("assistant", "green tea is best")))
     with home.open() as ws:
         assert ws.conversations.recall("what did I say about green tea").hits[0].role == "user"
@@ -189,7 +183,7 @@ def test_whose_words_are_asked_for_come_first(home: Home) -> None:
 # -- kept up to date ---------------------------------------------------------------------------------------------------
 
 
-def test_what_was_written_since_is_found_and_what_was_cut_is_not(home: Home) -> None:
+def test_what_was_written_since_is_found_and_what_was_cut_is_not(home):
     path = home.talk("telegram:7", PUPPY)
     whole = path.read_bytes()
     with home.open() as ws:
@@ -207,7 +201,7 @@ def test_what_was_written_since_is_found_and_what_was_cut_is_not(home: Home) -> 
         assert "telegram:7#0" in ids(recall("puppy"))
 
 
-def test_other_sources_are_renewed_too(home: Home) -> None:
+def test_other_sources_are_renewed_too(home):
     with home.open() as ws:
         assert ws.conversations.recall("zebra").hits == ()
         home.archive("- a zebra")
@@ -218,7 +212,7 @@ def test_other_sources_are_renewed_too(home: Home) -> None:
         assert ids(ws.conversations.recall("zebra")) == ["2026-01-05.md:1"]
 
 
-def test_nothing_is_read_again_while_nothing_changed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_read_again_while_nothing_changed(home, monkeypatch):
     home.talk("telegram:7", PUPPY)
     with home.open() as ws:
         before = ids(ws.conversations.recall("puppy"))
@@ -226,7 +220,7 @@ def test_nothing_is_read_again_while_nothing_changed(home: Home, monkeypatch: py
         assert ids(ws.conversations.recall("puppy")) == before
 
 
-def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home: Home) -> None:
+def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home):
     with home.open() as ws:
         for number in range(80):
             home.talk("telegram:7", tuple((role, f"{text} {number}") for role, text in FILLER))
@@ -235,7 +229,7 @@ def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home: Home) -
         assert ids(ws.conversations.recall("79", ["sessions"], 1))[0].startswith("telegram:7#")
 
 
-def test_who_no_longer_waits_gets_nothing_and_the_next_gets_all(home: Home) -> None:
+def test_who_no_longer_waits_gets_nothing_and_the_next_gets_all(home):
     home.talk("telegram:7", (*(("user", f"word {n}") for n in range(500)), ("user", "the zebra")))
     with home.open() as ws:
         for _ in range(3):  # each goes a little further
@@ -247,7 +241,7 @@ def test_who_no_longer_waits_gets_nothing_and_the_next_gets_all(home: Home) -> N
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_newest_sessions_are_kept_and_the_others_are_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_sessions_are_kept_and_the_others_are_said(home, monkeypatch):
     monkeypatch.setattr(passages, "MOST_PASSAGES", 40)
     monkeypatch.setattr(passages, "STRIDE", 10)
     for number in range(5):
@@ -265,7 +259,7 @@ def test_the_newest_sessions_are_kept_and_the_others_are_said(home: Home, monkey
         assert {hit.key for hit in hits if hit.parts["terms"]} == {"telegram:4", "telegram:0"}
 
 
-def test_of_a_long_session_its_end_is_read_with_the_right_numbers(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_long_session_its_end_is_read_with_the_right_numbers(home, monkeypatch):
     monkeypatch.setattr(conversations, "MOST_BYTES", 4_000)
     home.talk("telegram:7", (("user", "a horse"), *FILLER * 10, ("user", "a zebra"), ("assistant", "striped")))
     for known in (False, True):
@@ -279,7 +273,7 @@ def test_of_a_long_session_its_end_is_read_with_the_right_numbers(home: Home, mo
             assert "telegram:7#0" not in ids(ws.conversations.recall("horse"))
 
 
-def test_a_transcript_that_cannot_be_read_has_nothing_to_find(home: Home) -> None:
+def test_a_transcript_that_cannot_be_read_has_nothing_to_find(home):
     home.talk("telegram:7", PUPPY)
     home.path("telegram:8").mkdir()
     home.path("telegram:9").symlink_to(home.path("telegram:7"))
@@ -288,7 +282,7 @@ def test_a_transcript_that_cannot_be_read_has_nothing_to_find(home: Home) -> Non
         assert ids(ws.conversations.recall("zebra")) == ["telegram:10#0"]
 
 
-def test_no_words_no_limit_and_no_workspace_of_that_kind_find_nothing(home: Home) -> None:
+def test_no_words_no_limit_and_no_workspace_of_that_kind_find_nothing(home):
     shutil.rmtree(home.sessions)
     with home.open() as ws:
         assert ws.conversations.recall("").hits == ()
@@ -311,11 +305,11 @@ def test_no_words_no_limit_and_no_workspace_of_that_kind_find_nothing(home: Home
         ("", 0, 0),
     ],
 )
-def test_how_many_follow(query: str, found: int, wanted: int | None) -> None:
+def test_how_many_follow(query, found, wanted):
     assert nearest_wanted(matcher(query), found) == wanted
 
 
-def test_exact_hits_of_every_source_know_what_is_around_them(home: Home) -> None:
+def test_exact_hits_of_every_source_know_what_is_around_them(home):
     home.talk("telegram:7", PUPPY)
     home.archive("one", "two", "three zebras", "four")
     (home.memory / "2026-01-05.md").write_text("first\n\nzebra\nlast\n")
@@ -328,11 +322,11 @@ def test_exact_hits_of_every_source_know_what_is_around_them(home: Home) -> None
     assert beside == ([("2026-01-05.md", 1, "first")], [("2026-01-05.md", 4, "last")])
 
 
-def test_windows_over_a_stream_have_both_ends() -> None:
+def test_windows_over_a_stream_have_both_ends():
     windows = [(value, list(window)) for value, window in with_neighbours([1, 2, 3], 2)]
     assert windows == [(1, [None, None, 1, 2, 3]), (2, [None, 1, 2, 3, None]), (3, [1, 2, 3, None, None])]
     assert list(with_neighbours([])) == []
 
 
-def _touch(path: Path, moment: float) -> None:
+def _touch(path, moment):
     os.utime(path, (moment, moment))

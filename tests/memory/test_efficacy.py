@@ -1,7 +1,5 @@
 """Whether a lesson helps: shown, followed, or the failure came again."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
@@ -32,12 +30,12 @@ ANSWER = TOOL._replace(id="lesson_2", trigger="response:length", better_action="
         (3, 7, "harmful"),
     ],
 )
-def test_the_verdict_follows_from_the_record(followed: int, recurred: int, verdict: str) -> None:
+def test_the_verdict_follows_from_the_record(followed, recurred, verdict):
     assert Efficacy(10, followed, recurred).verdict == verdict
     assert Efficacy(10, followed, recurred).to_json()["verdict"] == verdict
 
 
-def test_a_turn_tells_about_the_tools_that_it_called() -> None:
+def test_a_turn_tells_about_the_tools_that_it_called():
     (one,) = after_turn([TOOL], {"exec": False}, NOW)
     assert (one.outcome, efficacy_of(one.lesson)) == ("followed", Efficacy(1, 1, 0, clock.iso(NOW)))
     (two,) = after_turn([one.lesson], {"exec": True}, NOW)
@@ -47,7 +45,7 @@ def test_a_turn_tells_about_the_tools_that_it_called() -> None:
     assert three.before == two.lesson
 
 
-def test_the_next_message_tells_about_the_answer() -> None:
+def test_the_next_message_tells_about_the_answer():
     (shown,) = after_turn([ANSWER], {}, NOW)
     assert shown.outcome == ""
     here = {"response:length"}
@@ -59,14 +57,14 @@ def test_the_next_message_tells_about_the_answer() -> None:
     assert after_answer([TOOL], "response:length", here) == []
 
 
-def test_where_nobody_ever_complained_silence_decides_nothing_about_a_lesson_of_all_chats() -> None:
+def test_where_nobody_ever_complained_silence_decides_nothing_about_a_lesson_of_all_chats():
     assert after_answer([ANSWER], "") == []
     assert after_answer([ANSWER], "response:length", {"response:language"}) == []
     own = ANSWER._replace(scope="session")
     assert [one.outcome for one in after_answer([own], "")] == ["followed"]
 
 
-def test_a_record_is_told_in_words() -> None:
+def test_a_record_is_told_in_words():
     assert lessons.describe_efficacy(TOOL) == "never shown"
     some, bad = Efficacy(4, 1, 0), Efficacy(9, 0, 5)
     assert lessons.describe_efficacy(with_efficacy(TOOL, some)) == "shown 4, followed 1, recurred 0; neutral"
@@ -75,7 +73,7 @@ def test_a_record_is_told_in_words() -> None:
     assert lessons.describe_efficacy(with_efficacy(ANSWER, bad)) == f"{told}, given all the same, as a wish"
 
 
-def test_a_harmful_lesson_is_no_longer_shown() -> None:
+def test_a_harmful_lesson_is_no_longer_shown():
     bad = with_efficacy(TOOL, Efficacy(5, 0, 5))
     assert lessons.rank([bad, ANSWER], "x", Settings(), NOW, session_key="s") == [ANSWER]
     assert bad.enabled
@@ -83,11 +81,11 @@ def test_a_harmful_lesson_is_no_longer_shown() -> None:
     assert lessons.rank([wish], "x", Settings(), NOW, session_key="s") == [wish], "a person wishes it still"
 
 
-def test_a_success_makes_no_harmful_lesson_surer() -> None:
+def test_a_success_makes_no_harmful_lesson_surer():
     own = TOOL._replace(scope="session", session_key="s", confidence=1, source="tool_feedback")
     success = lessons.ToolResult("exec", "done")
 
-    def taught(lesson: Lesson) -> list[int]:
+    def taught(lesson):
         found = lessons.learn(success, {lesson.id: lesson}, Settings(), NOW, session_key="s")
         return [one.lesson.confidence for one in found]
 
@@ -95,7 +93,7 @@ def test_a_success_makes_no_harmful_lesson_surer() -> None:
     assert taught(with_efficacy(own, Efficacy(3, 0, 3))) == [], "it stood before no model"
 
 
-def test_a_failure_makes_no_harmful_lesson_surer() -> None:
+def test_a_failure_makes_no_harmful_lesson_surer():
     failure = lessons.ToolResult("exec", "error: timeout")
     (first,) = lessons.learn(failure, {}, Settings(), NOW, session_key="s")
     bad = with_efficacy(first.lesson, Efficacy(3, 0, 3))
@@ -103,7 +101,7 @@ def test_a_failure_makes_no_harmful_lesson_surer() -> None:
     assert (again.what, again.lesson.confidence, again.lesson.hits) == ("recurred", 1, 2)
 
 
-def test_other_free_fields_stay_and_nonsense_counts_as_nothing() -> None:
+def test_other_free_fields_stay_and_nonsense_counts_as_nothing():
     kept = with_efficacy(TOOL._replace(meta_json='{"a": 1}'), Efficacy(1))
     assert kept.meta["a"] == 1
     for text in ('{"efficacy": 3}', '{"efficacy": {"shown": -1, "followed": "x", "recurred": true}}', '{"efficacy"'):

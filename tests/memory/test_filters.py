@@ -1,9 +1,6 @@
 """The filter language finds what a person means and says in words what it did not understand."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,13 +11,13 @@ from nanomem_tui.memory.filters import Filter, Search, fold, parse, rank_matches
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def passes(query: str, **row: Any) -> bool:
+def passes(query, **row):
     test = parse(query).predicate(lambda held, field: held.get(field), now=NOW)
     assert test is not None
     return test(row)
 
 
-def test_a_query_falls_into_its_parts() -> None:
+def test_a_query_falls_into_its_parts():
     found = parse('kind:fact Coffee "Exact  Phrase" -tea -"green tea" scope:telegram:*')
     assert found.words == ("coffee",)
     assert found.phrases == ("exact  phrase",)
@@ -59,7 +56,7 @@ def test_a_query_falls_into_its_parts() -> None:
         ("kind:fact hits:0", {"kind": "fact", "hits": 1}, False),
     ],
 )
-def test_fields_judge_rows(query: str, row: dict[str, Any], expected: bool) -> None:
+def test_fields_judge_rows(query, row, expected):
     assert passes(query, **row) is expected
 
 
@@ -73,17 +70,17 @@ def test_fields_judge_rows(query: str, row: dict[str, Any], expected: bool) -> N
         ("colour:red", "no field “colour” here"),
     ],
 )
-def test_what_is_not_understood_is_said(query: str, said: str) -> None:
+def test_what_is_not_understood_is_said(query, said):
     assert said in parse(query).problems[0]
 
 
-def test_an_address_is_no_field() -> None:
+def test_an_address_is_no_field():
     assert parse("http://example.org").problems == ()
     assert parse("http://example.org").words == ("http://example.org",)
 
 
 @given(st.text(max_size=40))
-def test_any_query_is_parsed(query: str) -> None:
+def test_any_query_is_parsed(query):
     assert parse(query).source == query
 
 
@@ -106,11 +103,11 @@ TEXTS = [
         ("", [0, 1, 2, 3, 4, 5]),
     ],
 )
-def test_words_are_found_whatever_their_case_and_width(query: str, indexes: list[int]) -> None:
+def test_words_are_found_whatever_their_case_and_width(query, indexes):
     assert list(search(TEXTS, parse(query)).indexes) == indexes
 
 
-def test_a_typing_error_still_finds_and_says_that_it_guessed() -> None:
+def test_a_typing_error_still_finds_and_says_that_it_guessed():
     found = search(TEXTS, parse("cofee"))
     assert found.fuzzy
     assert set(found.indexes) == {0, 2, 5}
@@ -118,7 +115,7 @@ def test_a_typing_error_still_finds_and_says_that_it_guessed() -> None:
     assert not search(TEXTS, parse("qqqqq")).indexes
 
 
-def test_rows_are_judged_with_the_words() -> None:
+def test_rows_are_judged_with_the_words():
     assert list(search(TEXTS, parse("coffee"), accept=lambda index: index > 0).indexes) == [2, 5]
 
 
@@ -128,20 +125,20 @@ def test_rows_are_judged_with_the_words() -> None:
     st.text("abc", min_size=1, max_size=2),
     st.text("abc", max_size=2),
 )
-def test_narrowing_finds_what_a_whole_search_finds(texts: list[str], word: str, more: str) -> None:
+def test_narrowing_finds_what_a_whole_search_finds(texts, word, more):
     first = search(texts, parse(word))
     wanted = parse(word + more)
     assert list(search(texts, wanted, previous=first).indexes) == list(search(texts, wanted).indexes)
 
 
-def test_a_narrower_filter_is_known_as_such() -> None:
+def test_a_narrower_filter_is_known_as_such():
     assert parse("coffee kind:fact").narrows(parse("cof"))
     assert not parse("cof").narrows(parse("coffee"))
     assert not parse("coffee").narrows(parse("coffee -tea"))
     assert not parse("coffee").narrows(parse("coffee kind:fact"))
 
 
-def test_steps_and_one_run_agree() -> None:
+def test_steps_and_one_run_agree():
     texts = [f"row {n} coffee" if n % 3 else f"row {n}" for n in range(1000)]
     steps = Search(texts, parse("coffee"))
     count = 1
@@ -151,7 +148,7 @@ def test_steps_and_one_run_agree() -> None:
     assert list(steps.found.indexes) == list(search(texts, parse("coffee")).indexes)
 
 
-def test_the_best_come_first_when_asked() -> None:
+def test_the_best_come_first_when_asked():
     found = search(TEXTS, parse("coffee"))
     assert rank_matches(TEXTS, found) == [0, 2, 5]
     assert rank_matches(

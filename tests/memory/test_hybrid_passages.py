@@ -1,12 +1,8 @@
 """Passages by words and meaning: in sequences, in conversations, and how their vectors are kept."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,12 +18,12 @@ from tests.memory.test_conversations import FILLER, Home
 TALK = ("Ann: my new Skoda is red", "Bob: nice", "Ann: tea?", "Bob: no thanks")
 
 
-def talk() -> OrderedRecall:
+def talk():
     lines = (line.split(": ") for line in TALK)
     return OrderedRecall(Passage(str(n), text, "s", name) for n, (name, text) in enumerate(lines))
 
 
-def vectors_of(folder: Path, senses: Senses | None = None) -> PassageVectors:
+def vectors_of(folder, senses=None):
     maker = CheckedEmbedder(senses or Senses())
     return PassageVectors(lambda: maker, folder / "vectors.db")
 
@@ -35,10 +31,10 @@ def vectors_of(folder: Path, senses: Senses | None = None) -> PassageVectors:
 # -- in order ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_passage_without_a_common_word_is_found_by_its_meaning() -> None:
+def test_a_passage_without_a_common_word_is_found_by_its_meaning():
     recall, asked = talk(), []
 
-    def nearest(text: str, limit: int) -> list[tuple[int, float]]:
+    def nearest(text, limit):
         asked.append((text, limit))
         return [(0, 0.2), (3, 0.79), (1, 0.95)]
 
@@ -52,19 +48,19 @@ def test_a_passage_without_a_common_word_is_found_by_its_meaning() -> None:
     assert "vector" not in recall.search("tea")[0].parts
 
 
-def test_neighbours_get_a_share_of_what_is_near() -> None:
+def test_neighbours_get_a_share_of_what_is_near():
     found = talk().search("vehicle", nearest=lambda text, limit: [(0, 0.1)])
     assert [hit.passage.key for hit in found] == ["0", "1", "2"]
     assert found[1].parts["near"] > found[2].parts["near"] > 0
 
 
-def test_what_is_forgotten_is_not_near() -> None:
+def test_what_is_forgotten_is_not_near():
     recall = talk()
     recall.forget("s")
     assert recall.search("vehicle", nearest=lambda text, limit: [(0, 0.1)]) == []
 
 
-def test_a_session_is_found_by_meaning() -> None:
+def test_a_session_is_found_by_meaning():
     recall = talk()
     assert recall.sessions("vehicle") == []
     assert [name for name, _ in recall.sessions("vehicle", nearest=lambda text, limit: [(0, 0.1)])] == ["s"]
@@ -73,7 +69,7 @@ def test_a_session_is_found_by_meaning() -> None:
 # -- vectors ----------------------------------------------------------------------------------------------------------
 
 
-def test_vectors_are_kept_in_a_file_and_made_once(tmp_path: Path) -> None:
+def test_vectors_are_kept_in_a_file_and_made_once(tmp_path):
     texts = ["a red Skoda", "tea", "something else"]
     first = vectors_of(tmp_path)
     assert first.wanting(texts) == texts[::-1]
@@ -89,7 +85,7 @@ def test_vectors_are_kept_in_a_file_and_made_once(tmp_path: Path) -> None:
     assert vectors_of(tmp_path, Senses("another")).wanting(texts) == texts[::-1]
 
 
-def test_a_vector_that_is_broken_is_made_again(tmp_path: Path) -> None:
+def test_a_vector_that_is_broken_is_made_again(tmp_path):
     texts = [f"text {n}" for n in range(5)]
     vectors_of(tmp_path).make(texts)
     with closing(sqlite3.connect(tmp_path / "vectors.db")) as connection, connection:
@@ -101,7 +97,7 @@ def test_a_vector_that_is_broken_is_made_again(tmp_path: Path) -> None:
     assert vectors_of(tmp_path).wanting(texts) == []
 
 
-def test_the_oldest_of_far_too_many_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_far_too_many_go(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "MOST_PASSAGES", 2)
     texts = [f"text {n}" for n in range(9)]
     vectors_of(tmp_path).make(texts)
@@ -109,7 +105,7 @@ def test_the_oldest_of_far_too_many_go(tmp_path: Path, monkeypatch: pytest.Monke
     assert [held.rows for held in VectorFile(tmp_path / "vectors.db").counts(["passages"])] == [4]
 
 
-def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
+def test_nothing_is_written_where_there_is_no_folder(tmp_path):
     vectors = vectors_of(tmp_path / "none")
     vectors.make(["tea"])
     assert vectors.nearest("coffee", ["tea"], 1)
@@ -120,18 +116,18 @@ def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path):
     found = Home(tmp_path / "workspace")
     found.talk("cli:filler", FILLER, "2026-02-01")
     found.talk("telegram:7", (("user", "I bought a red Skoda"), ("assistant", "Congratulations!")))
     return found
 
 
-def by_meaning(ws: Any, vectors: PassageVectors) -> Conversations:
+def by_meaning(ws, vectors):
     return Conversations(ws.sessions, ws.history, ws.notes, lambda: vectors)
 
 
-def test_what_was_said_is_found_by_its_meaning(home: Home, tmp_path: Path) -> None:
+def test_what_was_said_is_found_by_its_meaning(home, tmp_path):
     with home.open() as ws:
         assert ws.conversations.recall("which vehicle").hits == ()
         found = by_meaning(ws, vectors_of(tmp_path)).recall("which vehicle")
@@ -139,7 +135,7 @@ def test_what_was_said_is_found_by_its_meaning(home: Home, tmp_path: Path) -> No
     assert found.hits[0].parts["vector"] > 0
 
 
-def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(home: Home, tmp_path: Path) -> None:
+def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(home, tmp_path):
     with home.open() as ws:
         found = by_meaning(ws, vectors_of(tmp_path))
         found.patience = -1.0
@@ -152,8 +148,8 @@ def test_what_is_not_embedded_yet_is_said_and_goes_on_beside(home: Home, tmp_pat
         assert found.recall("which vehicle", ["sessions"]).hits[0].id == "telegram:7#0"
 
 
-def test_without_a_model_words_find_passages(home: Home, tmp_path: Path) -> None:
-    def missing() -> CheckedEmbedder:
+def test_without_a_model_words_find_passages(home, tmp_path):
+    def missing():
         raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", "pip install it")
 
     with home.open() as ws:

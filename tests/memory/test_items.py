@@ -1,10 +1,6 @@
 """Items as a person works with them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
@@ -13,23 +9,16 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.snapshot import change_of
-from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, make_home, state
+from tests.store.homes import Agent, state
 
 
-def _time(text: str) -> datetime:
-    moment = clock.parse(text)
-    assert moment is not None
-    return moment
-
-
-def test_the_newest_come_first(ws: Workspace) -> None:
+def test_the_newest_come_first(ws):
     assert [row.id for row in ws.items.all()] == ["ltm_4", "ltm_3", "ltm_2", "ltm_1"]
     ws.items.edit("ltm_1", importance=0.1)
     assert [row.id for row in ws.items.first(2)] == ["ltm_1", "ltm_4"]
 
 
-def test_an_id_may_be_cut_short_while_it_is_clear(ws: Workspace) -> None:
+def test_an_id_may_be_cut_short_while_it_is_clear(ws):
     added = ws.items.add("new")[1]
     assert ws.items.get(added.id[:-1])._replace(revision=0) == added
     assert ws.items.get("ltm_1").id == "ltm_1"
@@ -43,7 +32,7 @@ def test_an_id_may_be_cut_short_while_it_is_clear(ws: Workspace) -> None:
         ws.items.get("ltm_1")
 
 
-def test_an_item_is_added_where_it_belongs(ws: Workspace) -> None:
+def test_an_item_is_added_where_it_belongs(ws):
     everywhere = ws.items.add("  spaces around go  ")[1]
     assert (everywhere.text, everywhere.scope_type, everywhere.kind) == ("spaces around go", "global", "fact")
     assert everywhere.scope_key == f"workspace:{ws.id}:global"
@@ -58,27 +47,27 @@ def test_an_item_is_added_where_it_belongs(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize(("kind", "days"), [("episodic", 90), ("fact", 3650), ("preference", 3650), ("decision", 3650)])
-def test_an_item_is_kept_as_long_as_its_kind(ws: Workspace, kind: str, days: int) -> None:
+def test_an_item_is_kept_as_long_as_its_kind(ws, kind, days):
     operation, item, _ = ws.items.add("kept for a while", kind)
-    assert item.expires_at == clock.iso(_time(item.created_at) + timedelta(days=days))
+    assert item.expires_at == clock.iso(clock.parse(item.created_at) + timedelta(days=days))
     ws.undo()
     ws.redo()
     assert ws.items.get(item.id) == item._replace(revision=ws.items.get(item.id).revision)
     assert ws.items.history(item.id)[-1].operation.id == operation.id
 
 
-def test_another_kind_begins_its_own_time_and_undo_gives_the_old_one_back(ws: Workspace) -> None:
+def test_another_kind_begins_its_own_time_and_undo_gives_the_old_one_back(ws):
     item = ws.items.add("we met", "episodic")[1]
     ws.items.edit(item.id, text="we met again")
     assert ws.items.get(item.id).expires_at == item.expires_at
     ws.items.edit(item.id, kind="fact")
     row = ws.items.get(item.id)
-    assert row.expires_at == clock.iso(_time(row.updated_at) + timedelta(days=3650))
+    assert row.expires_at == clock.iso(clock.parse(row.updated_at) + timedelta(days=3650))
     ws.undo()
     assert ws.items.get(item.id).expires_at == item.expires_at
 
 
-def test_what_is_merged_lives_as_long_as_the_longest(ws: Workspace) -> None:
+def test_what_is_merged_lives_as_long_as_the_longest(ws):
     short, long = ws.items.add("one", "episodic")[1], ws.items.add("two", "fact")[1]
     later = ws.items.add("three", "episodic")[1]
     ws.items.merge([short.id, long.id, later.id], into=later.id)
@@ -99,15 +88,15 @@ def test_what_is_merged_lives_as_long_as_the_longest(ws: Workspace) -> None:
         {"scope_type": "nowhere"},
     ],
 )
-def test_a_scope_that_is_none_is_refused_and_nothing_changes(ws: Workspace, where: dict[str, str]) -> None:
+def test_a_scope_that_is_none_is_refused_and_nothing_changes(ws, where):
     before = state(ws.paths.workspace)
     with pytest.raises(BadInput):
-        ws.items.add("x", **where)  # type: ignore[arg-type]
+        ws.items.add("x", **where)
     assert state(ws.paths.workspace) == before
     assert ws.log() == []
 
 
-def test_a_copy_in_the_same_scope_is_warned_of(ws: Workspace) -> None:
+def test_a_copy_in_the_same_scope_is_warned_of(ws):
     first = ws.items.add("Dark Mode")
     assert first[2] == []
     assert ws.items.add("dark   mode")[2] == [f"the same text is already there as {first[1].id}"]
@@ -116,7 +105,7 @@ def test_a_copy_in_the_same_scope_is_warned_of(ws: Workspace) -> None:
     assert ws.items.add("item number 1")[2] == ["the same text is already there as ltm_1"]
 
 
-def test_what_is_remembered_in_the_same_scope_is_confirmed_where_that_is_asked_for(ws: Workspace) -> None:
+def test_what_is_remembered_in_the_same_scope_is_confirmed_where_that_is_asked_for(ws):
     _, first, _ = ws.items.add("Dark Mode", merge=True)
     operation, again, warnings = ws.items.add("dark   mode.", importance=0.9, merge=True)
     assert (again.id, again.hits, again.importance, again.text) == (first.id, first.hits + 1, 0.9, "Dark Mode")
@@ -128,14 +117,14 @@ def test_what_is_remembered_in_the_same_scope_is_confirmed_where_that_is_asked_f
     assert ws.items.add("item number 1", merge=True)[1].id == "ltm_1"
 
 
-def test_another_kind_of_what_is_remembered_says_how_to_change_it(ws: Workspace) -> None:
+def test_another_kind_of_what_is_remembered_says_how_to_change_it(ws):
     _, first, _ = ws.items.add("Dark mode")
     _, again, [warning] = ws.items.add("Dark mode", kind="preference", merge=True)
     assert (again.id, again.kind) == (first.id, "fact")
     assert f"nanomem memory edit {first.id} --kind preference" in warning
 
 
-def test_what_a_person_switched_off_is_added_anew_and_warned_of(ws: Workspace) -> None:
+def test_what_a_person_switched_off_is_added_anew_and_warned_of(ws):
     _, first, _ = ws.items.add("Dark Mode")
     ws.items.set_enabled([first.id], enabled=False)
     _, new, warnings = ws.items.add("dark mode", merge=True)
@@ -160,15 +149,15 @@ def test_what_a_person_switched_off_is_added_anew_and_warned_of(ws: Workspace) -
         {"text": "x", "channel": "\ud800", "chat_id": "1"},
     ],
 )
-def test_what_cannot_be_kept_is_refused_and_leaves_nothing(ws: Workspace, fields: dict[str, object]) -> None:
+def test_what_cannot_be_kept_is_refused_and_leaves_nothing(ws, fields):
     with pytest.raises(BadInput) as caught:
-        ws.items.add(**fields)  # type: ignore[arg-type]
+        ws.items.add(**fields)
     assert "\n" not in caught.value.line()
     assert len(ws.items.all()) == 4
     assert ws.log() == []
 
 
-def test_an_edit_changes_what_it_names_and_the_time(ws: Workspace) -> None:
+def test_an_edit_changes_what_it_names_and_the_time(ws):
     before = ws.items.get("ltm_1")
     operation = ws.items.edit("ltm_1", text="new", importance=0.2)
     after = ws.items.get("ltm_1")
@@ -187,7 +176,7 @@ def test_an_edit_changes_what_it_names_and_the_time(ws: Workspace) -> None:
     assert ws.items.get("ltm_1") == after
 
 
-def test_many_at_once_are_one_operation(ws: Workspace) -> None:
+def test_many_at_once_are_one_operation(ws):
     operation = ws.items.set_enabled(["ltm_1", "ltm_2", "ltm_1"], False)
     assert (operation.label, len(operation.changes)) == ("disable 2 items", 2)
     assert ws.items.count()["enabled"] == 2
@@ -199,7 +188,7 @@ def test_many_at_once_are_one_operation(ws: Workspace) -> None:
     assert len(ws.items.all()) == 4, "all or none"
 
 
-def test_several_become_one(ws: Workspace) -> None:
+def test_several_become_one(ws):
     ws.items.set_pinned(["ltm_1"], True)
     ws.items.merge(["ltm_1", "ltm_3", "ltm_2"])
     kept = ws.items.get("ltm_3")
@@ -213,7 +202,7 @@ def test_several_become_one(ws: Workspace) -> None:
     assert not ws.items.get("ltm_3").pinned
 
 
-def test_a_compaction_does_what_its_preview_shows(ws: Workspace) -> None:
+def test_a_compaction_does_what_its_preview_shows(ws):
     ws.items.set_pinned(["ltm_1"], True)
     plan = ws.items.compact_preview(2)
     operation = ws.items.compact(2)
@@ -226,7 +215,7 @@ def test_a_compaction_does_what_its_preview_shows(ws: Workspace) -> None:
     assert len(ws.items.all()) == 4
 
 
-def test_what_is_old_is_pruned_but_not_what_is_pinned(ws: Workspace) -> None:
+def test_what_is_old_is_pruned_but_not_what_is_pinned(ws):
     ws.items.set_pinned(["ltm_1"], True)
     ws.items.edit("ltm_2", text="fresh")
     assert [row.id for row in ws.items.prune_preview(1)] == ["ltm_4", "ltm_3"]
@@ -240,7 +229,7 @@ def test_what_is_old_is_pruned_but_not_what_is_pinned(ws: Workspace) -> None:
         ws.items.prune(-1)
 
 
-def test_the_history_of_an_item_outlives_it(ws: Workspace) -> None:
+def test_the_history_of_an_item_outlives_it(ws):
     ws.items.edit("ltm_1", text="second")
     ws.items.delete(["ltm_1", "ltm_2"])
     ws.flush()
@@ -251,7 +240,7 @@ def test_the_history_of_an_item_outlives_it(ws: Workspace) -> None:
     assert [e.operation.kind for e in ws.log(key="ltm_2")] == ["redo", "undo", "items.delete"]
 
 
-def test_counts_say_what_is_there(ws: Workspace) -> None:
+def test_counts_say_what_is_there(ws):
     ws.items.add("x", "decision", channel="telegram", chat_id="1")
     ws.items.set_enabled(["ltm_1"], False)
     ws.items.delete(["ltm_2"])
@@ -266,7 +255,7 @@ def test_counts_say_what_is_there(ws: Workspace) -> None:
     }
 
 
-def test_rows_of_a_foreign_database_are_shown_and_not_taken(sample_copy: Callable[[str], Path]) -> None:
+def test_rows_of_a_foreign_database_are_shown_and_not_taken(sample_copy):
     workspace = sample_copy("ftswal") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
         foreign = ws.items.foreign()
@@ -279,7 +268,7 @@ def test_rows_of_a_foreign_database_are_shown_and_not_taken(sample_copy: Callabl
         assert any(hit.item.source == "foreign:longterm.db" for hit in ws.items.search(word))
 
 
-def test_a_conflict_is_settled_by_the_edit_that_decides_it(ws: Workspace) -> None:
+def test_a_conflict_is_settled_by_the_edit_that_decides_it(ws):
     row = ws.items.get("ltm_1")
     change = change_of("item", row, row._replace(meta_json='{"conflict": {"text": "two"}}'))
     ws.perform(new_operation("turn", "an agent waits for nobody", [change]))
@@ -289,8 +278,7 @@ def test_a_conflict_is_settled_by_the_edit_that_decides_it(ws: Workspace) -> Non
     assert ws.items.get("ltm_1").meta == {}
 
 
-def test_of_a_person_and_an_agent_who_edit_one_row_the_later_is_told(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_of_a_person_and_an_agent_who_edit_one_row_the_later_is_told(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         row = two.items.get("ltm_1")
         one.items.edit("ltm_1", text="one")
@@ -300,8 +288,7 @@ def test_of_a_person_and_an_agent_who_edit_one_row_the_later_is_told(tmp_path: P
         assert two.items.get("ltm_1").text == "one"
 
 
-def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         shown = two.items.get("ltm_1")
         one.items.edit("ltm_1", text="one")
@@ -320,23 +307,21 @@ def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path: P
 
 
 @pytest.mark.parametrize("flushed", [False, True])
-def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(tmp_path: Path, flushed: bool) -> None:
-    workspace = make_home(tmp_path)
-    with open_workspace(workspace) as ws:
-        if flushed:
-            ws.items.edit("ltm_2", text="makes a database")
-            ws.flush()
-        shown = ws.items.get("ltm_1")
-        agent = Agent(workspace)
-        agent.load()
-        agent.items["ltm_1"]["text"] = "the agent's"
-        agent.flush()
-        with pytest.raises(Conflict, match="the agent's"):
-            ws.items.edit("ltm_1", expected=shown, text="mine")
+def test_an_edit_does_not_replace_what_the_agent_wrote_meanwhile(ws, workspace, flushed):
+    if flushed:
+        ws.items.edit("ltm_2", text="makes a database")
+        ws.flush()
+    shown = ws.items.get("ltm_1")
+    agent = Agent(workspace)
+    agent.load()
+    agent.items["ltm_1"]["text"] = "the agent's"
+    agent.flush()
+    with pytest.raises(Conflict, match="the agent's"):
+        ws.items.edit("ltm_1", expected=shown, text="mine")
 
 
 @pytest.mark.parametrize("who", [{"chat_id": "7"}, {"sender_id": "ana"}])
-def test_what_is_meant_for_somebody_needs_a_channel_and_is_never_global(ws: Workspace, who: dict[str, str]) -> None:
+def test_what_is_meant_for_somebody_needs_a_channel_and_is_never_global(ws, who):
     before = len(ws.items.all())
     with pytest.raises(BadInput, match="belongs to a channel"):
         ws.items.add("Only for that chat", **who)

@@ -1,9 +1,5 @@
 """No label of an operation shows a secret, whatever was done with the memory that holds it; what undo says neither."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from nanomem_tui.core.operations import new_operation
@@ -11,7 +7,6 @@ from nanomem_tui.memory import retention
 from nanomem_tui.memory.items import edit_items
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.memory import turns
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -19,44 +14,44 @@ SECRET = "ghp_" + "a1B2" * 9
 TEXT = f"token {SECRET} of the build"
 
 
-def item(ws: Workspace) -> str:
+def item(ws):
     return ws.items.add(TEXT)[1].id
 
 
-def lesson(ws: Workspace) -> str:
+def lesson(ws):
     return ws.lessons.add(TEXT, "be careful").changes[0].key
 
 
-def add_item(ws: Workspace) -> None:
+def add_item(ws):
     item(ws)
 
 
-def edit_item(ws: Workspace) -> None:
+def edit_item(ws):
     ws.items.edit("ltm_1", text=TEXT)
 
 
-def edit_two(ws: Workspace) -> None:
+def edit_two(ws):
     edit_items(ws.store, ws.perform, ["ltm_1", "ltm_2"], {"text": TEXT})
 
 
-def switch_item(ws: Workspace) -> None:
+def switch_item(ws):
     key = item(ws)
     ws.items.set_enabled([key], False)
     ws.items.set_pinned([key], True)
 
 
-def merge_items(ws: Workspace) -> None:
+def merge_items(ws):
     key = item(ws)
     ws.items.merge(["ltm_1", key], into=key)
 
 
-def delete_and_restore(ws: Workspace) -> None:
+def delete_and_restore(ws):
     key = item(ws)
     ws.items.delete([key])
     retention.restore(ws.store, ws.settings, [key], ws.perform)
 
 
-def lessons(ws: Workspace) -> None:
+def lessons(ws):
     key = lesson(ws)
     ws.lessons.edit(key, confidence=9)
     ws.lessons.edit(key, confidence=9)
@@ -64,7 +59,7 @@ def lessons(ws: Workspace) -> None:
     ws.lessons.delete([key])
 
 
-def decide(ws: Workspace) -> None:
+def decide(ws):
     rows = [Item(f"held_{n}", f"{n} {TEXT}", enabled=False, meta_json='{"inbox": {"why": "held"}}') for n in (1, 2)]
     ws.perform(new_operation("turn", "turn: 2 things in the inbox", [change_of("item", None, row) for row in rows]))
     ws.inbox.accept(["held_1"])
@@ -75,7 +70,7 @@ DONE = (add_item, edit_item, edit_two, switch_item, merge_items, delete_and_rest
 
 
 @pytest.mark.parametrize("do", DONE, ids=lambda do: do.__name__)
-def test_a_label_never_holds_a_secret(ws: Workspace, do: Callable[[Workspace], None]) -> None:
+def test_a_label_never_holds_a_secret(ws, do):
     before = len(ws.log())
     do(ws)
     done = len(ws.log()) - before
@@ -87,7 +82,7 @@ def test_a_label_never_holds_a_secret(ws: Workspace, do: Callable[[Workspace], N
     assert [label for label in labels if "GitHub token" in label], "and each says what stood there"
 
 
-def test_who_asks_to_forget_a_secret_gets_all_of_it_forgotten_and_undone(ws: Workspace) -> None:
+def test_who_asks_to_forget_a_secret_gets_all_of_it_forgotten_and_undone(ws):
     key = ws.items.add("the build token is " + SECRET, channel="telegram", chat_id="42", sender_id="ana")[1].id
     turns.turn(ws, "Forget the build token")
     [held] = ws.inbox.list()

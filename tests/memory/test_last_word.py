@@ -1,28 +1,21 @@
 """What is remembered of how answers are to be: a correction leaves a lesson only, and the last word holds."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.language.corrections import detect
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
-from tests.store.homes import make_home
 
 
-def remembered(ws: Workspace) -> list[str]:
+def remembered(ws):
     return [item.text for item in ws.items.all() if item.source != "manual" and not item.text.startswith("item number")]
 
 
-def recalled(ws: Workspace, **where: str) -> list[str]:
+def recalled(ws, **where):
     asking = "用中文还是英文回答? answer in French or in English?"
     return [hit.item.text for hit in begin(ws, asking, **where).hits if not hit.item.text.startswith("item number")]
 
 
-def taught(ws: Workspace) -> list[tuple[str, str]]:
+def taught(ws):
     return [(row.trigger, row.better_action) for row in ws.lessons.all() if row.trigger.startswith("response:")]
 
 
@@ -46,7 +39,7 @@ def taught(ws: Workspace) -> list[tuple[str, str]]:
         ("以后用中文写的信发给老板", "response:alignment"),
     ],
 )
-def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -> None:
+def test_a_wish_for_all_answers_to_come_is_a_correction(text, topic):
     found = detect(text)
     assert (found.trigger if found else "") == topic
 
@@ -63,29 +56,25 @@ def test_a_wish_for_all_answers_to_come_is_a_correction(text: str, topic: str) -
     ],
 )
 def test_a_correction_leaves_a_lesson_and_a_memory_only_of_what_holds_for_all_answers_or_tells_of_the_person(
-    tmp_path: Path, message: str, lesson: str, kept: list[str]
-) -> None:
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "What is the plan?", "The plan is to go there in the morning.")
-        turn(ws, message, "Sure, that is how it will be.")
-        assert remembered(ws) == kept
-        assert taught(ws) == ([(lesson, message)] if lesson else [])
+    ws, message, lesson, kept
+):
+    turn(ws, "What is the plan?", "The plan is to go there in the morning.")
+    turn(ws, message, "Sure, that is how it will be.")
+    assert remembered(ws) == kept
+    assert taught(ws) == ([(lesson, message)] if lesson else [])
 
 
-def test_of_the_language_of_answers_a_block_holds_the_last_word(tmp_path: Path) -> None:
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "以后都用中文回答我。", "好的，以后都用中文。")
-        turn(ws, "From now on, answer in French please.", "D'accord, je réponds en français.")
-        held = begin(ws, "中文回答 answer in French")
-        assert [one.better_action for one in held.lessons] == ["From now on, answer in French please."]
-        why = {cut.hit.item.text: cut.why for cut in held.cut}
-        assert why["以后都用中文回答我。"] == f"{held.lessons[0].id} is the last word on it"
-        turn(ws, "Answer in English please", "From here on it is English.")
-        assert [one.better_action for one in begin(ws, "hello").lessons] == ["Answer in English please"]
-        assert recalled(ws) == []
-        elsewhere = recalled(ws, session_key="telegram:99")
-        assert elsewhere == ["From now on, answer in French please."], (
-            "in another chat the last wish for all chats holds"
-        )
-        ws.items.set_pinned([item.id for item in ws.items.all() if "中文" in item.text], True)
-        assert recalled(ws) == ["以后都用中文回答我。"], "what a person pinned stays"
+def test_of_the_language_of_answers_a_block_holds_the_last_word(ws):
+    turn(ws, "以后都用中文回答我。", "好的，以后都用中文。")
+    turn(ws, "From now on, answer in French please.", "D'accord, je réponds en français.")
+    held = begin(ws, "中文回答 answer in French")
+    assert [one.better_action for one in held.lessons] == ["From now on, answer in French please."]
+    why = {cut.hit.item.text: cut.why for cut in held.cut}
+    assert why["以后都用中文回答我。"] == f"{held.lessons[0].id} is the last word on it"
+    turn(ws, "Answer in English please", "From here on it is English.")
+    assert [one.better_action for one in begin(ws, "hello").lessons] == ["Answer in English please"]
+    assert recalled(ws) == []
+    elsewhere = recalled(ws, session_key="telegram:99")
+    assert elsewhere == ["From now on, answer in French please."], "in another chat the last wish for all chats holds"
+    ws.items.set_pinned([item.id for item in ws.items.all() if "中文" in item.text], True)
+    assert recalled(ws) == ["以后都用中文回答我。"], "what a person pinned stays"

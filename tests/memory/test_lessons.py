@@ -1,23 +1,17 @@
 """Lessons as a person works with them (seed 000)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
-from nanomem_tui.core.operations import new_operation
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Lesson
-from nanomem_tui.workspace import Workspace
-from tests.store.homes import Agent, make_home
+from tests.store.homes import Agent, fill
 
 
-def test_a_lesson_is_added_with_the_key_of_the_seed(ws: Workspace) -> None:
+def test_a_lesson_is_added_with_the_key_of_the_seed(ws):
     key = ws.lessons.add("Response:Length", "Be  brief", "essays", confidence=7).changes[0].key
     lesson = ws.lessons.get(key)
     assert lesson.key == "response:length|be brief|global|"
@@ -39,15 +33,14 @@ def test_a_lesson_is_added_with_the_key_of_the_seed(ws: Workspace) -> None:
         {"bad_action": "\udcff"},
     ],
 )
-def test_what_cannot_be_kept_is_refused(ws: Workspace, fields: dict[str, object]) -> None:
+def test_what_cannot_be_kept_is_refused(ws, fields):
     with pytest.raises(BadInput):
-        ws.lessons.add(**{"trigger": "t", "better_action": "b", **fields})  # type: ignore[arg-type]
+        ws.lessons.add(**{"trigger": "t", "better_action": "b", **fields})
     assert len(ws.lessons.all()) == 3
     assert ws.log() == []
 
 
-def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(workspace):
     agent = Agent(workspace)
     agent.lessons["lesson_1"]["key"] = "a key of the agent's own"
     agent.flush()
@@ -62,10 +55,10 @@ def test_an_edit_keeps_a_key_that_the_agent_made_unless_its_words_change(tmp_pat
             ws.lessons.edit("lesson_1", hits=3)
 
 
-def test_a_faded_lesson_is_confirmed_by_the_confidence_that_it_has(ws: Workspace) -> None:
+def test_a_faded_lesson_is_confirmed_by_the_confidence_that_it_has(ws):
     long_ago = clock.iso(clock.now() - timedelta(days=90))
     lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", "global", confidence=10, updated_at=long_ago)
-    ws.perform(new_operation("lessons.add", "an old lesson", [change_of("lesson", None, lesson)]))
+    fill(ws, [lesson])
     assert ws.lessons.faded([lesson]) == {"old"}
     why = ws.lessons.why_not("old", "a map please")
     assert why.endswith("to confirm it: nanomem memory lessons edit old --confidence 10")
@@ -77,18 +70,17 @@ def test_a_faded_lesson_is_confirmed_by_the_confidence_that_it_has(ws: Workspace
     assert ws.lessons.get("old").updated_at == long_ago
 
 
-def test_why_an_older_word_is_not_given(ws: Workspace) -> None:
+def test_why_an_older_word_is_not_given(ws):
     now = clock.now()
     first = Lesson("first", "k1", "response:language", "", "answer in English", "session", "cli:direct")
     first = first._replace(source="user_feedback", updated_at=clock.iso(now - timedelta(hours=1)))
     last = first._replace(id="last", key="k2", better_action="请用中文回答", updated_at=clock.iso(now))
-    for row in (first, last):
-        ws.perform(new_operation("lessons.add", row.id, [change_of("lesson", None, row)], actor="agent"))
+    fill(ws, [first, last])
     assert ws.lessons.why_not("first", "answer", "cli:direct") == "last says otherwise of response:language"
     assert ws.lessons.why_not("last", "answer", "cli:direct") == ""
 
 
-def test_disabled_ones_stay_and_are_told_apart(ws: Workspace) -> None:
+def test_disabled_ones_stay_and_are_told_apart(ws):
     ws.lessons.set_enabled(["lesson_1"], False)
     assert [row.id for row in ws.lessons.all(include_disabled=False)] == ["lesson_3", "lesson_2"]
     assert ws.lessons.count() == {"total": 3, "enabled": 2, "inbox": 0, "by_scope": {"global": 3}}
@@ -100,7 +92,7 @@ def test_disabled_ones_stay_and_are_told_apart(ws: Workspace) -> None:
         ws.lessons.set_enabled(["lesson_1"], True)
 
 
-def test_a_reset_can_be_taken_back(ws: Workspace) -> None:
+def test_a_reset_can_be_taken_back(ws):
     ws.lessons.reset()
     assert ws.lessons.all() == []
     with pytest.raises(NothingToDo):
@@ -111,7 +103,7 @@ def test_a_reset_can_be_taken_back(ws: Workspace) -> None:
     assert len(ws.lessons.all()) == 3
 
 
-def test_an_id_may_be_cut_short_while_it_is_clear(ws: Workspace) -> None:
+def test_an_id_may_be_cut_short_while_it_is_clear(ws):
     with pytest.raises(BadInput, match="lessons begin"):
         ws.lessons.get("lesson")
     with pytest.raises(NotFound):
@@ -122,19 +114,20 @@ def test_an_id_may_be_cut_short_while_it_is_clear(ws: Workspace) -> None:
     assert [e.operation.kind for e in ws.lessons.history("lesson_1")] == ["lessons.delete"]
 
 
-def test_confidence_fades_with_the_hours(ws: Workspace) -> None:
-    def aged(hours: float, **fields: object) -> float:
+def test_confidence_fades_with_the_hours(ws):
+    def aged(hours, **fields):
         at = clock.iso(clock.now() - timedelta(hours=hours))
-        return round(ws.lessons.effective(Lesson("l", confidence=5, updated_at=at, **fields)), 3)  # type: ignore[arg-type]
+        return round(ws.lessons.effective(Lesson("l", confidence=5, updated_at=at, **fields)), 3)
 
     assert (aged(0), aged(168), aged(84), aged(10_000)) == (5, 4, 4.5, 0)
     recent = clock.iso(clock.now())
     assert aged(168, last_applied_at=recent) == 5, "counted from when it was last confirmed"
+    week = clock.iso(clock.now() - timedelta(hours=168))
+    assert aged(0, last_applied_at=week) == 5, "or from when it was told"
     assert ws.lessons.effective(Lesson("l", confidence=5, updated_at="no time")) == 5
 
 
-def test_a_lesson_reaches_the_agents_file_in_its_form(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_a_lesson_reaches_the_agents_file_in_its_form(workspace):
     with open_workspace(workspace) as ws:
         key = ws.lessons.add("t", "b").changes[0].key
     agent = Agent(workspace)
@@ -142,8 +135,7 @@ def test_a_lesson_reaches_the_agents_file_in_its_form(tmp_path: Path) -> None:
     assert "+" not in agent.lessons[key]["created_at"]
 
 
-def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_an_edit_that_expects_what_was_shown_replaces_nothing_unseen(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         shown = two.lessons.get("lesson_1")
         one.lessons.edit("lesson_1", better_action="one")

@@ -1,11 +1,6 @@
 """An archive that is not held answers as one that is."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,16 +21,16 @@ SAID = (
 QUERIES = ("ferry", "left", "北京", '"no sugar"', "seat -left", "nothing at all")
 
 
-def entry(cursor: int, session: str | None = None) -> HistoryEntry:
+def entry(cursor, session=None):
     return HistoryEntry(cursor, f"2026-05-01 10:{cursor % 60:02}", f"{SAID[cursor % 5]} {cursor}", session)
 
 
-def lines(count: int) -> list[bytes]:
+def lines(count):
     return [dump_entry(entry(n, f"cli:{n % 3}" if n % 4 else None)) for n in range(1, count + 1)]
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch):
     """Pieces of a few lines, two of which are held."""
     monkeypatch.setattr(archive, "WHOLE", 1_000)
     monkeypatch.setattr(archive, "NEWEST", 2)
@@ -43,10 +38,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def history(tmp_path: Path, small: None) -> Callable[[bytes], tuple[History, History]]:
+def history(tmp_path, small):
     """The archive of these bytes, not held and held."""
 
-    def of(data: bytes) -> tuple[History, History]:
+    def of(data):
         found = []
         for name, most in (("long", 1_000), ("short", 10**9)):
             workspace = tmp_path / name / "workspace"
@@ -62,15 +57,15 @@ def history(tmp_path: Path, small: None) -> Callable[[bytes], tuple[History, His
 class Kept(History):
     """An archive that is long beyond its own size."""
 
-    def __init__(self, paths: Any, most: int) -> None:
+    def __init__(self, paths, most):
         super().__init__(paths)
         self._most = most
 
-    def _looked_through(self) -> Any:
+    def _looked_through(self):
         return super()._looked_through() if self._most == 1_000 else (None, None)
 
 
-def asked(history: History) -> dict[str, Any]:
+def asked(history):
     """What there is to ask."""
     every = [1, 7, 38, 90, 119, 120, 500]
     return {
@@ -85,7 +80,7 @@ def asked(history: History) -> dict[str, Any]:
     }
 
 
-def test_it_answers_as_one_that_is_held(history: Callable[[bytes], tuple[History, History]]) -> None:
+def test_it_answers_as_one_that_is_held(history):
     long, short = history(b"".join(lines(120)))
     assert long.older > 60
     assert asked(long) == asked(short)
@@ -93,8 +88,8 @@ def test_it_answers_as_one_that_is_held(history: Callable[[bytes], tuple[History
 
 
 def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
-    history: Callable[[bytes], tuple[History, History]],
-) -> None:
+    history,
+):
     every = lines(120)
     every[20:20] = [b"torn {\n", b"\n", b'{"cursor": "x", "timestamp": "t", "content": "c"}\n']
     every[80:80] = [dump_entry(entry(12)), b'{"cursor": 3000, "content": "no time"}\n']
@@ -109,16 +104,14 @@ def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
     assert told == wanted
 
 
-def test_what_is_added_is_seen_without_looking_through_all_again(
-    history: Callable[[bytes], tuple[History, History]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_added_is_seen_without_looking_through_all_again(history, monkeypatch):
     every = lines(120)
     long, short = history(b"".join(every[:100]))
     assert long.count()["entries"] == 100
-    looked: list[int] = []
+    looked = []
     survey = archive.survey_lines
 
-    def counted(data: bytes, *more: Any) -> Any:
+    def counted(data, *more):
         looked.append(len(data))
         return survey(data, *more)
 
@@ -134,7 +127,7 @@ def test_what_is_added_is_seen_without_looking_through_all_again(
 
 
 @given(st.lists(st.sampled_from("plain torn blank back late none".split()), max_size=40), st.integers(50, 900))
-def test_of_any_lines_the_pieces_hold_the_same_entries(kinds: list[str], size: int) -> None:
+def test_of_any_lines_the_pieces_hold_the_same_entries(tmp_path_factory, kinds, size):
     made = {
         "plain": lambda n: dump_entry(entry(n)),
         "torn": lambda n: b'{"cursor": %d, "timest\n' % n,
@@ -144,22 +137,18 @@ def test_of_any_lines_the_pieces_hold_the_same_entries(kinds: list[str], size: i
         "none": lambda _: b'{"content": "c"}\n',
     }
     data = b"".join(made[kind](n) for n, kind in enumerate(kinds, 1))
-    expected = parse_history(data, "")[0]
-    found: list[HistoryEntry] = []
-    line, highest = 1, -1
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", min(len(data) - 1, at + size)) + 1 or len(data)
-        piece = data[at:end]
-        cursors, _ = archive.survey_lines(piece, "", line, highest)
-        entries = archive._entries(piece, "", line)
-        assert cursors == [one.cursor for one in entries]
-        found += entries
-        line, at, highest = line + piece.count(b"\n") + (not piece.endswith(b"\n")), end, max([highest, *cursors])
-    assert tuple(found) == expected
+    workspace = tmp_path_factory.mktemp("any") / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    (workspace / "memory" / "history.jsonl").write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archive, "WHOLE", 1)
+        patch.setattr(archive, "NEWEST", 2)
+        patch.setattr(files, "CHUNK", size)
+        found = History(find_workspace(workspace, starting=True)).entries(limit=len(kinds))
+    assert tuple(reversed(found)) == parse_history(data, "")[0]
 
 
-def test_a_line_is_passed_by_only_where_it_cannot_hold_what_is_looked_for() -> None:
+def test_a_line_is_passed_by_only_where_it_cannot_hold_what_is_looked_for():
     wanted = matcher("left seat")
     assert wanted.may_be_in(b'{"content": "The SEAT on the Left"}')
     assert not wanted.may_be_in(b'{"content": "The seat"}')
@@ -167,7 +156,7 @@ def test_a_line_is_passed_by_only_where_it_cannot_hold_what_is_looked_for() -> N
     assert wanted.may_be_in(b'{"content": "\\uff33EAT on the left"}')
 
 
-def test_a_dream_reads_on_where_it_is_and_counts_the_rest(sample_copy: Any, small: None) -> None:
+def test_a_dream_reads_on_where_it_is_and_counts_the_rest(sample_copy, small):
     workspace = sample_copy("nb035") / "home/.nanobot/workspace"
     memory = workspace / "memory"
     said = [HistoryEntry(n, "2026-05-01 10:00", f"We talked about the weather, {n}.") for n in range(1, 301)]

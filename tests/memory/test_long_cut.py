@@ -1,13 +1,8 @@
 """An archive that is not held is compacted, appended to and put back as one that is, and little of it is in memory."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,16 +17,15 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.sessions import archive
 from nanomem_tui.store.files import history
 from nanomem_tui.store.files.history import append_changes, read_archive
-from nanomem_tui.workspace import Workspace
 
 
-def entry(cursor: int, **more: Any) -> bytes:
+def entry(cursor, **more):
     value = {"cursor": cursor, "timestamp": "2026-01-02 03:04", "content": f"text {cursor}", **more}
     return json.dumps(value).encode() + b"\n"
 
 
 @contextmanager
-def in_pieces() -> Iterator[None]:
+def in_pieces():
     """Every archive is too long to be held, and read a few lines at a time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "WHOLE", 1)
@@ -42,7 +36,7 @@ def in_pieces() -> Iterator[None]:
         yield
 
 
-def made(folder: Path, data: bytes, dreamt: int) -> Path:
+def made(folder, data, dreamt):
     memory = folder / "home" / "workspace" / "memory"
     memory.mkdir(parents=True)
     (memory / "history.jsonl").write_bytes(data)
@@ -50,9 +44,9 @@ def made(folder: Path, data: bytes, dreamt: int) -> Path:
     return memory
 
 
-def told(memory: Path, keep: int, after: Callable[[Workspace], None]) -> list[object]:
+def told(memory, keep, after):
     """What a preview says, and what there is after the compaction, after what comes then, and after its undo."""
-    found: list[object] = []
+    found = []
     with open_workspace(memory.parent) as ws:
         found.append(ws.history_changes.compaction(keep).to_json())
         try:
@@ -70,7 +64,7 @@ def told(memory: Path, keep: int, after: Callable[[Workspace], None]) -> list[ob
     return found
 
 
-def files(memory: Path) -> dict[str, bytes]:
+def files(memory):
     return {path.name: path.read_bytes() for path in sorted(memory.iterdir()) if path.is_file()}
 
 
@@ -82,15 +76,13 @@ def files(memory: Path) -> dict[str, bytes]:
     keep=st.integers(0, 12),
     torn=st.booleans(),
 )
-def test_the_same_goes_as_of_one_that_is_held(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[Any], rising: bool, dreamt: int, keep: int, torn: bool
-) -> None:
+def test_the_same_goes_as_of_one_that_is_held(tmp_path_factory, lines, rising, dreamt, keep, torn):
     if rising:
         lines = [*sorted(line for line in lines if isinstance(line, int)), *(x for x in lines if isinstance(x, bytes))]
     data = b"".join(entry(line) if isinstance(line, int) else line + b"\n" for line in lines)
     data = data.removesuffix(b"\n") if torn else data
 
-    def more(ws: Workspace) -> None:
+    def more(ws):
         with ws.paths.history.open("ab") as file:
             file.write(b"" if torn else entry(99))
 
@@ -102,7 +94,7 @@ def test_the_same_goes_as_of_one_that_is_held(
     assert found[0] == found[1]
 
 
-def test_entries_are_appended_and_taken_back(tmp_path: Path) -> None:
+def test_entries_are_appended_and_taken_back(tmp_path):
     data = b"".join(entry(number) for number in range(1, 30))
     torn = b'{"cursor": 30, "time'
     memory = made(tmp_path, data + torn, 3)
@@ -123,12 +115,12 @@ def test_entries_are_appended_and_taken_back(tmp_path: Path) -> None:
         assert not (memory / ".cursor").exists()
 
 
-def test_what_is_appended_while_it_is_cut_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_appended_while_it_is_cut_is_not_lost(tmp_path, monkeypatch):
     memory = made(tmp_path, b"".join(entry(number) for number in range(1, 30)), 29)
     with in_pieces(), open_workspace(memory.parent) as ws:
         real = history.atomic.put_blob
 
-        def slow(folder: Path, data: Any) -> str:
+        def slow(folder, data):
             with ws.paths.history.open("ab") as file:
                 file.write(entry(30))
             return real(folder, data)
@@ -140,7 +132,7 @@ def test_what_is_appended_while_it_is_cut_is_not_lost(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.slow
-def test_little_of_it_is_in_memory(tmp_path: Path) -> None:
+def test_little_of_it_is_in_memory(tmp_path):
     count = 700_000
     memory = made(tmp_path, b"", count)
     with (memory / "history.jsonl").open("wb") as file:

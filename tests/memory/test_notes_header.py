@@ -1,9 +1,5 @@
 """The beginning of MEMORY.md stands before every turn; what a link leads to outside of the workspace does not."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -13,7 +9,7 @@ from tests.store.homes import make_home
 
 
 @pytest.mark.parametrize("link", ["file", "folder"])
-def test_no_file_from_elsewhere_gets_into_a_block(tmp_path: Path, link: str) -> None:
+def test_no_file_from_elsewhere_gets_into_a_block(tmp_path, link):
     workspace = make_home(tmp_path / "home", items=1, lessons=0)
     away = tmp_path / "away"
     away.mkdir()
@@ -33,7 +29,7 @@ def test_no_file_from_elsewhere_gets_into_a_block(tmp_path: Path, link: str) -> 
         assert "root:x" not in ws.engine.preview(turn_input(said("hello"))).block
 
 
-def test_a_link_within_the_workspace_is_followed(tmp_path: Path) -> None:
+def test_a_link_within_the_workspace_is_followed(tmp_path):
     workspace = make_home(tmp_path / "home", items=1, lessons=0)
     notes = workspace / "memory" / "MEMORY.md"
     notes.unlink(missing_ok=True)

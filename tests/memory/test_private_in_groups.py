@@ -1,28 +1,24 @@
 """What a person says in a private chat is recalled for them there, and not in a group unless the settings say so."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, settle, turn
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 ASK = "which allergy, and which sorting do I prefer?"
 FACT, WISH = "My allergy is penicillin", "I prefer answers with a sorting by date"
 
 
-def told(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> None:
+def told(ws, channel, chat_id, sender_id):
     """A fact and a preference of somebody, said in a chat."""
     for text in (f"Remember: {FACT}", f"{WISH}."):
         turn(ws, text, session_key=f"{channel}:{chat_id}", sender_id=sender_id)
 
 
-def given(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> str:
+def given(ws, channel, chat_id, sender_id):
     """The block of a turn of somebody in a chat."""
     return begin(ws, ASK, session_key=f"{channel}:{chat_id}", sender_id=sender_id).block
 
@@ -38,15 +34,14 @@ def given(ws: Workspace, channel: str, chat_id: str, sender_id: str) -> str:
         ("discord", "ana", "900100", "ana"),
     ],
 )
-def test_a_group_is_given_nothing_private(tmp_path: Path, channel: str, private: str, group: str, sender: str) -> None:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, channel, private, sender)
-        assert FACT in given(ws, channel, private, sender)
-        block = given(ws, channel, group, sender)
-        assert "penicillin" not in block
-        assert "sorting by date" not in block
-        assert not ws.scopes.leaks()
-        assert {row.kind for row, _ in ws.scopes.seen_by(Audience(channel, group, sender))} == set()
+def test_a_group_is_given_nothing_private(ws, channel, private, group, sender):
+    told(ws, channel, private, sender)
+    assert FACT in given(ws, channel, private, sender)
+    block = given(ws, channel, group, sender)
+    assert "penicillin" not in block
+    assert "sorting by date" not in block
+    assert not ws.scopes.leaks()
+    assert {row.kind for row, _ in ws.scopes.seen_by(Audience(channel, group, sender))} == set()
 
 
 @pytest.mark.parametrize(
@@ -59,19 +54,13 @@ def test_a_group_is_given_nothing_private(tmp_path: Path, channel: str, private:
         ("whatsapp", "4915@s.whatsapp.net", "4915@lid", "4915"),
     ],
 )
-def test_the_words_of_a_person_follow_them_everywhere_else(
-    tmp_path: Path, channel: str, first: str, second: str, sender: str
-) -> None:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, channel, first, sender)
-        assert FACT in given(ws, channel, second, sender)
+def test_the_words_of_a_person_follow_them_everywhere_else(ws, channel, first, second, sender):
+    told(ws, channel, first, sender)
+    assert FACT in given(ws, channel, second, sender)
 
 
 @pytest.mark.parametrize("kinds", [["preference"], ["fact"], ["fact", "preference"]])
-def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them(
-    tmp_path: Path, kinds: list[str]
-) -> None:
-    workspace = make_home(tmp_path, items=0, lessons=0)
+def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them(workspace, kinds):
     settle(workspace, private_in_groups=kinds)
     with open_workspace(workspace) as ws:
         told(ws, "telegram", "42", "42")
@@ -83,23 +72,20 @@ def test_the_settings_name_the_kinds_that_groups_are_given_and_leaks_counts_them
         }
 
 
-def test_what_a_person_says_again_in_a_group_is_private_no_more(tmp_path: Path) -> None:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, "telegram", "42", "42")
-        told(ws, "telegram", "-100123", "42")
-        for chat in ("42", "-100123", "-100456"):
-            assert FACT in given(ws, "telegram", chat, "42")
+def test_what_a_person_says_again_in_a_group_is_private_no_more(ws):
+    told(ws, "telegram", "42", "42")
+    told(ws, "telegram", "-100123", "42")
+    for chat in ("42", "-100123", "-100456"):
+        assert FACT in given(ws, "telegram", chat, "42")
 
 
-def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(tmp_path: Path) -> None:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        ws.items.add(FACT, scope_type="user", channel="telegram", sender_id="42")
-        assert FACT in given(ws, "telegram", "-100123", "42")
+def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(ws):
+    ws.items.add(FACT, scope_type="user", channel="telegram", sender_id="42")
+    assert FACT in given(ws, "telegram", "-100123", "42")
 
 
-def test_facts_of_a_private_chat_are_not_listed_for_a_group(tmp_path: Path) -> None:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
-        told(ws, "telegram", "42", "42")
-        group, private = Audience("telegram", "-100123", "42"), Audience("telegram", "42", "42")
-        assert ws.memory_search("allergy penicillin", audience=private).results
-        assert not ws.memory_search("allergy penicillin", audience=group).results
+def test_facts_of_a_private_chat_are_not_listed_for_a_group(ws):
+    told(ws, "telegram", "42", "42")
+    group, private = Audience("telegram", "-100123", "42"), Audience("telegram", "42", "42")
+    assert ws.memory_search("allergy penicillin", audience=private).results
+    assert not ws.memory_search("allergy penicillin", audience=group).results

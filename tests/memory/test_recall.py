@@ -1,10 +1,7 @@
 """Recall: who sees what, why an item was given or not, the same answer from every backend."""
 
-from __future__ import annotations
-
+import contextlib
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,16 +10,14 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.memory.recall.recall import Question, Recall, Recalled
+from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.retention import mark_superseded
 from nanomem_tui.memory.scopes import Audience, chat_key, user_key
-from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.workspace import Workspace
-from tests.store.homes import make_home
+from tests.store.homes import fill, make_home
 
+HOME = {"items": 0}
 SHARES_A_HOME = True
 
 CHAT = Audience("telegram", "1", "7")
@@ -30,27 +25,17 @@ TEXTS = st.lists(st.sampled_from(["tea", "dog", "小满", "sun"]), min_size=1, m
 AUDIENCES = [Audience(channel, chat, sender) for channel in ("telegram", "discord") for chat in "12" for sender in "78"]
 
 
-def fill(ws: Workspace, rows: list[Item]) -> None:
-    ws.perform(new_operation("import", "rows", [change_of("item", None, row) for row in rows], actor="import"))
-
-
-def recall_of(ws: Workspace, **settings: Any) -> Recall:
+def recall_of(ws, **settings):
     recall = Recall(ws.store, Settings(**settings))
     recall.warm(background=False)
     return recall
 
 
-def ids(recalled: Recalled) -> list[str]:
+def ids(recalled):
     return [hit.item.id for hit in recalled.hits]
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Any:
-    with open_workspace(make_home(tmp_path, items=0)) as made:
-        yield made
-
-
-def item(key: str, text: str, **rest: Any) -> Item:
+def item(key, text, **rest):
     return Item(key, text, updated_at="2026-01-01T00:00:00+00:00", **rest)
 
 
@@ -62,8 +47,27 @@ scoped = st.one_of(
 )
 
 
+@pytest.fixture(params=["ram", "sqlite_fts"])
+def backend(request):
+    return request.param
+
+
+@pytest.fixture
+def recalling(workspace, backend):
+    """`recalling(rows)`: recall of a home whose database holds these rows."""
+    with contextlib.ExitStack() as opened:
+
+        def recall(rows):
+            with open_workspace(workspace) as made:
+                fill(made, rows)
+            made = opened.enter_context(open_workspace(workspace))
+            return recall_of(made) if backend == "ram" else Recall(made.store, Settings(recall_backend=backend))
+
+        yield recall
+
+
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def shared(tmp_path_factory):
     with open_workspace(make_home(tmp_path_factory.mktemp("recall"), items=0)) as made:
         yield made
 
@@ -76,9 +80,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     profile=st.sampled_from(["default", "seed000", "seed001"]),
     whole=st.booleans(),
 )
-def test_nothing_of_a_foreign_chat_or_user_is_ever_recalled(
-    shared: Workspace, rows: list[Any], query: str, audience: Audience, scope: str, profile: str, whole: bool
-) -> None:
+def test_nothing_of_a_foreign_chat_or_user_is_ever_recalled(shared, rows, query, audience, scope, profile, whole):
     items = [
         Item(f"i{n}", text, kind, scope_type, scope_key, enabled=enabled)
         for n, (text, (scope_type, scope_key), kind, enabled) in enumerate(rows)
@@ -98,29 +100,22 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_recalled(
         assert scope in ("all", row.scope_type)
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 @pytest.mark.parametrize("profile", ["default", "seed000", "seed001"])
-def test_a_chat_that_is_called_like_a_person_is_not_given_what_the_person_told(
-    tmp_path: Path, backend: str, profile: str
-) -> None:
-    home = make_home(tmp_path, items=0)
+def test_a_chat_that_is_called_like_a_person_is_not_given_what_the_person_told(recalling, profile):
     key = user_key("telegram", "ana")
-    with open_workspace(home) as made:
-        told = item("seven", "tea", scope_type="user", scope_key=key, channel="telegram", chat_id="7", sender_id="ana")
-        fill(made, [told, told._replace(id="private", text="dog", chat_id="ana")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        for audience, seen in (
-            (Audience("telegram", "ana"), {"private"}),
-            (Audience("telegram", "9", "ana"), {"private", "seven"}),
-            (Audience("telegram", "9"), set()),
-        ):
-            found = recall.ask(Question("tea dog", "", audience, profile=profile))
-            assert set(ids(found)) == seen
-            assert not found.cut
+    told = item("seven", "tea", scope_type="user", scope_key=key, channel="telegram", chat_id="7", sender_id="ana")
+    recall = recalling([told, told._replace(id="private", text="dog", chat_id="ana")])
+    for audience, seen in (
+        (Audience("telegram", "ana"), {"private"}),
+        (Audience("telegram", "9", "ana"), {"private", "seven"}),
+        (Audience("telegram", "9"), set()),
+    ):
+        found = recall.ask(Question("tea dog", "", audience, profile=profile))
+        assert set(ids(found)) == seen
+        assert not found.cut
 
 
-def test_each_hit_says_what_its_score_is_made_of_and_in_which_layer(ws: Workspace) -> None:
+def test_each_hit_says_what_its_score_is_made_of_and_in_which_layer(ws):
     fill(
         ws,
         [
@@ -142,7 +137,7 @@ def test_each_hit_says_what_its_score_is_made_of_and_in_which_layer(ws: Workspac
     assert {hit.layer for hit in recall_of(ws).ask(Question("tea")).hits} == {"owner"}
 
 
-def test_every_cut_has_its_reason(ws: Workspace) -> None:
+def test_every_cut_has_its_reason(ws):
     mine = {"scope_type": "user", "scope_key": user_key("telegram", "7")}
     fill(
         ws,
@@ -181,83 +176,60 @@ def test_every_cut_has_its_reason(ws: Workspace) -> None:
     assert recall.why_not(question._replace(limit=1), "long").startswith("rank ")
 
 
-def test_a_slip_is_corrected_and_said(ws: Workspace) -> None:
+def test_a_slip_is_corrected_and_said(ws):
     fill(ws, [item("p", "she paints pottery"), item("q", "the weather")])
     recalled = recall_of(ws).ask(Question("any potery?"))
     assert ids(recalled) == ["p"]
     assert recalled.corrected == {"potery": "pottery"}, "the words as they are written, no stems"
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_the_words_of_what_was_so_before_find_what_is_so_now(tmp_path: Path, backend: str) -> None:
+def test_the_words_of_what_was_so_before_find_what_is_so_now(recalling, backend):
     old = mark_superseded(item("a", "I live in Porto"), item("b", ""), "item", "outdated", "2026-02-01T00:00:00+00:00")
     between = mark_superseded(
         item("b", "I moved to Faro"), item("c", ""), "item", "outdated", "2026-03-01T00:00:00+00:00"
     )
     rows = [old, between, item("c", "I moved to Lisbon"), item("d", "The harbour is closed")]
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, rows)
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        found = recall.ask(Question("Where do I live?"))
-        assert (ids(found), found.backend) == (["c"], backend)
-        parts = dict(found.hits[0].parts)
-        assert (parts["terms"], parts["replaced"]) == (["live"], "a")
+    recall = recalling(rows)
+    found = recall.ask(Question("Where do I live?"))
+    assert (ids(found), found.backend) == (["c"], backend)
+    parts = dict(found.hits[0].parts)
+    assert (parts["terms"], parts["replaced"]) == (["live"], "a")
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_what_took_no_ones_place_is_not_found_by_what_is_disabled_or_gone(tmp_path: Path, backend: str) -> None:
+def test_what_took_no_ones_place_is_not_found_by_what_is_disabled_or_gone(recalling):
     gone = item("b", "I moved to Lisbon", is_deleted=True)
     old = mark_superseded(item("a", "I live in Porto"), gone, "item", "outdated", "2026-02-01T00:00:00+00:00")
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [old, gone, item("c", "I live in Rome", enabled=False), item("d", "The harbour is closed")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        assert ids(recall.ask(Question("Where do I live?"))) == []
+    recall = recalling([old, gone, item("c", "I live in Rome", enabled=False), item("d", "The harbour is closed")])
+    assert ids(recall.ask(Question("Where do I live?"))) == []
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_word_that_everybody_uses_answers_no_question_about_something_that_nobody_spoke_of(
-    tmp_path: Path, backend: str
-) -> None:
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [item("a", "Ana likes her coffee black"), item("b", "The phone number of the dentist is 555 0199")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        asked = ("what is the weather like?", "is 5 a prime number?", "what does Ana like?", "the dentist's number")
-        assert [ids(recall.ask(Question(text))) for text in asked] == [[], [], ["a"], ["b"]]
+def test_a_word_that_everybody_uses_answers_no_question_about_something_that_nobody_spoke_of(recalling):
+    recall = recalling(
+        [item("a", "Ana likes her coffee black"), item("b", "The phone number of the dentist is 555 0199")]
+    )
+    asked = ("what is the weather like?", "is 5 a prime number?", "what does Ana like?", "the dentist's number")
+    assert [ids(recall.ask(Question(text))) for text in asked] == [[], [], ["a"], ["b"]]
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_common_word_that_no_row_holds_is_no_slip_of_another(tmp_path: Path, backend: str) -> None:
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [item("c", "I like coffee"), item("s", "I like sushi"), item("b", "Berlin is where the flat is")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        found = recall.ask(Question("where do I live Berlin"))
-        assert (ids(found), dict(found.corrected), found.backend) == (["b"], {}, backend)
-        assert dict(recall.ask(Question("liek")).corrected) == {"liek": "like"}
+def test_a_common_word_that_no_row_holds_is_no_slip_of_another(recalling, backend):
+    recall = recalling(
+        [item("c", "I like coffee"), item("s", "I like sushi"), item("b", "Berlin is where the flat is")]
+    )
+    found = recall.ask(Question("where do I live Berlin"))
+    assert (ids(found), dict(found.corrected), found.backend) == (["b"], {}, backend)
+    assert dict(recall.ask(Question("liek")).corrected) == {"liek": "like"}
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_pictograph_is_found(tmp_path: Path, backend: str) -> None:
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
-        fill(made, [item("p", "🍕🍕🍕 is the best food"), item("v", "❤️ to the 🇩🇪 flag"), item("o", "food")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        for asked, key, term in (("🍕", "p", "🍕"), ("❤", "v", "❤"), ("🇩🇪", "v", "🇩🇪")):
-            found = recall.ask(Question(asked))
-            assert (ids(found), found.backend) == ([key], backend), asked
-            assert found.hits[0].parts["terms"] == [term]
-        assert ids(recall.ask(Question("🍣"))) == []
+def test_a_pictograph_is_found(recalling, backend):
+    recall = recalling([item("p", "🍕🍕🍕 is the best food"), item("v", "❤️ to the 🇩🇪 flag"), item("o", "food")])
+    for asked, key, term in (("🍕", "p", "🍕"), ("❤", "v", "❤"), ("🇩🇪", "v", "🇩🇪")):
+        found = recall.ask(Question(asked))
+        assert (ids(found), found.backend) == ([key], backend), asked
+        assert found.hits[0].parts["terms"] == [term]
+    assert ids(recall.ask(Question("🍣"))) == []
 
 
-def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws: Workspace) -> None:
+def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws):
     fill(ws, [item("t", "a train at noon"), item("p", "a piano at noon")])
     recall = recall_of(ws)
     slip, word = (recall.ask(Question(text)).hits[0].score for text in ("trian", "train"))
@@ -266,38 +238,33 @@ def test_what_a_short_word_is_corrected_to_counts_less_than_the_word(ws: Workspa
     assert long == pytest.approx(right)
 
 
-@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_a_word_that_nobody_wrote_meets_those_that_begin_like_it(tmp_path: Path, backend: str) -> None:
-    home = make_home(tmp_path, items=0)
+def test_a_word_that_nobody_wrote_meets_those_that_begin_like_it(recalling, backend):
     rows = [item("db", "DB: postgresql 16"), item("k", "kubernetes runs it"), item("py", "python3 is used")]
-    with open_workspace(home) as made:
-        fill(made, [*rows, item("tube", "the tube at noon"), item("both", "a deploy and a deployment12")])
-    with open_workspace(home) as made:
-        recall = Recall(made.store, Settings(recall_backend=backend)) if backend != "ram" else recall_of(made)
-        found = recall.ask(Question("postgres"))
-        assert (ids(found), dict(found.corrected)) == (["db"], {"postgres": "postgresql"})
-        assert "k" in ids(recall.ask(Question("kube")))
-        assert ids(recall.ask(Question("which python?"))) == ["py"]
-        assert ids(recall.ask(Question("pos"))) == ids(recall.ask(Question("zzzz"))) == []
-        known = recall.ask(Question("deploy"))
-        assert not known.corrected
-        assert found.backend == backend
+    recall = recalling([*rows, item("tube", "the tube at noon"), item("both", "a deploy and a deployment12")])
+    found = recall.ask(Question("postgres"))
+    assert (ids(found), dict(found.corrected)) == (["db"], {"postgres": "postgresql"})
+    assert "k" in ids(recall.ask(Question("kube")))
+    assert ids(recall.ask(Question("which python?"))) == ["py"]
+    assert ids(recall.ask(Question("pos"))) == ids(recall.ask(Question("zzzz"))) == []
+    known = recall.ask(Question("deploy"))
+    assert not known.corrected
+    assert found.backend == backend
 
 
-def test_a_longer_form_counts_less_than_the_word(ws: Workspace) -> None:
+def test_a_longer_form_counts_less_than_the_word(ws):
     fill(ws, [item("short", "postgresql"), item("other", "unrelated")])
     recall = recall_of(ws)
     exact, longer = recall.ask(Question("postgresql")).hits[0], recall.ask(Question("postgres")).hits[0]
     assert 0 < longer.score < exact.score
 
 
-def test_the_message_replied_to_counts_less(ws: Workspace) -> None:
+def test_the_message_replied_to_counts_less(ws):
     fill(ws, [item("asked", "green tea"), item("replied", "black coffee")])
     assert ids(recall_of(ws).ask(Question("tea", "coffee"))) == ["asked", "replied"]
     assert ids(recall_of(ws).ask(Question("", "coffee"))) == ["replied"]
 
 
-def test_weights_and_profiles_are_chosen_by_the_question(ws: Workspace) -> None:
+def test_weights_and_profiles_are_chosen_by_the_question(ws):
     fill(ws, [item("loud", "tea", importance=0.1), item("big", "tea tea", importance=1.0)])
     recall = recall_of(ws)
     assert ids(recall.ask(Question("tea"))) == ["big", "loud"]
@@ -312,10 +279,10 @@ def test_weights_and_profiles_are_chosen_by_the_question(ws: Workspace) -> None:
         {"audience": Audience(None, "1")},
     ):
         with pytest.raises(BadInput):
-            recall.ask(Question("tea", **bad))  # type: ignore[arg-type]
+            recall.ask(Question("tea", **bad))
 
 
-def test_seed_001_gives_two_of_the_user_layer_and_nothing_global(ws: Workspace) -> None:
+def test_seed_001_gives_two_of_the_user_layer_and_nothing_global(ws):
     mine = {"scope_type": "user", "scope_key": user_key("telegram", "7")}
     fill(
         ws,
@@ -331,7 +298,7 @@ def test_seed_001_gives_two_of_the_user_layer_and_nothing_global(ws: Workspace) 
     assert set(found) < {"c", "u0", "u1", "u2", "u3"}
 
 
-def test_hostile_questions_are_only_words(ws: Workspace) -> None:
+def test_hostile_questions_are_only_words(ws):
     fill(ws, [item("t", "tea")])
     recall = recall_of(ws)
     for text in ("", " \n", '" OR *', "NEAR(tea", "\0", "\ud800", "tea " * 300_000, "☃" * 5000):
@@ -340,16 +307,15 @@ def test_hostile_questions_are_only_words(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("query", ["window seat", "coffe tea", "小满 五月", "prefers the aisle", "zzz"])
-def test_both_backends_give_the_same_best_items(tmp_path: Path, query: str) -> None:
+def test_both_backends_give_the_same_best_items(workspace, query):
     words = ["window", "seat", "tea", "coffee", "aisle", "prefers", "小满", "五月", "train", "night"]
     rows = [
         item(f"i{n}", " ".join(words[(n * k + n // 7) % len(words)] for k in range(1, 5)), importance=n / 150)
         for n in range(150)
     ]
-    home = make_home(tmp_path, items=0)
-    with open_workspace(home) as made:
+    with open_workspace(workspace) as made:
         fill(made, rows)
-    with open_workspace(home) as made:
+    with open_workspace(workspace) as made:
         by_index = Recall(made.store, Settings(recall_backend="sqlite_fts")).ask(Question(query, limit=10))
         assert not made.store.loaded
         assert by_index.backend == "sqlite_fts"
@@ -359,7 +325,7 @@ def test_both_backends_give_the_same_best_items(tmp_path: Path, query: str) -> N
     assert by_index.corrected == by_ram.corrected
 
 
-def test_it_is_built_beside_and_answers_meanwhile(ws: Workspace) -> None:
+def test_it_is_built_beside_and_answers_meanwhile(ws):
     fill(ws, [item("t", "tea")])
     recall = Recall(ws.store, Settings())
     recall.warm()
@@ -370,7 +336,7 @@ def test_it_is_built_beside_and_answers_meanwhile(ws: Workspace) -> None:
     assert len(recall.ask(Question("tea")).hits) == 2
 
 
-def test_what_expires_is_not_recalled_any_more(ws: Workspace) -> None:
+def test_what_expires_is_not_recalled_any_more(ws):
     soon = clock.iso(clock.now() + timedelta(hours=1))
     fill(
         ws, [item("t", "tea", expires_at=soon), *(item(f"x{n}", "tea tea", expires_at="2020-01-01") for n in range(60))]

@@ -1,7 +1,5 @@
 """Recall from RAM opens and reads no file: told by the interpreter, and by a kernel that ends a process that tries."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -48,7 +46,7 @@ with open_workspace(sys.argv[1]) as ws:
 """
 
 
-def asked(workspace: Path, how: str) -> tuple[int, str]:
+def asked(workspace, how):
     """How the program ended and its report."""
     line = [sys.executable, "-c", PROGRAM, str(workspace), how]
     done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -59,7 +57,7 @@ def asked(workspace: Path, how: str) -> tuple[int, str]:
 
 
 @pytest.mark.sqlite("a server is asked whether anybody wrote")
-def test_the_interpreter_tells_of_no_file(tmp_path: Path) -> None:
+def test_the_interpreter_tells_of_no_file(tmp_path):
     code, report = asked(make_home(tmp_path, items=30), "audit")
     assert code == 0
     assert json.loads(report)["found"] > 0
@@ -69,7 +67,7 @@ def test_the_interpreter_tells_of_no_file(tmp_path: Path) -> None:
 @pytest.mark.sqlite("a server is asked whether anybody wrote")
 @pytest.mark.skipif(not only_computing.possible(), reason="this kernel cannot confine a process to computing")
 @pytest.mark.parametrize(("how", "code"), [("only", 0), ("open", -signal.SIGSYS), ("look", -signal.SIGSYS)])
-def test_a_question_makes_no_system_call_but_of_memory_and_locks(tmp_path: Path, how: str, code: int) -> None:
+def test_a_question_makes_no_system_call_but_of_memory_and_locks(tmp_path, how, code):
     """And had it opened a file, or looked whether there is one, it would have been ended."""
     ended, report = asked(make_home(tmp_path, items=30), how)
     assert json.loads(report)["found"] > 0

@@ -1,10 +1,5 @@
 """Recall in scripts that put no spaces between words: Chinese, Japanese and Thai, from RAM and from the database."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -45,12 +40,12 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def ws(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def ws(tmp_path_factory):
     with open_workspace(filled(tmp_path_factory.mktemp("scripts"))) as made:
         yield made
 
 
-def filled(base: Path) -> Path:
+def filled(base):
     """A home whose database holds what was told."""
     workspace = make_home(base, items=0)
     with open_workspace(workspace) as ws:
@@ -62,7 +57,7 @@ def filled(base: Path) -> Path:
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 @pytest.mark.parametrize(("asked", "expected"), QUESTIONS)
-def test_what_was_told_is_the_first_hit(ws: Any, asked: str, expected: str, backend: str) -> None:
+def test_what_was_told_is_the_first_hit(ws, asked, expected, backend):
     recall = Recall(ws.store, Settings(recall_backend=backend))
     if backend == "ram":
         recall.warm(background=False)
@@ -72,7 +67,7 @@ def test_what_was_told_is_the_first_hit(ws: Any, asked: str, expected: str, back
 
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
-def test_every_pair_of_characters_finds_its_text(ws: Any, backend: str) -> None:
+def test_every_pair_of_characters_finds_its_text(ws, backend):
     recall = Recall(ws.store, Settings(recall_backend=backend))
     for text in (TOLD["zh-seat"], TOLD["ja-dark"], TOLD["ja-seat"]):
         for pair in {text[at : at + 2] for at in range(len(text) - 1)}:

@@ -1,13 +1,9 @@
 """Recall of what is written in one way and asked for in another: as one word or two, with or without separators, in
 letters with or without marks, in traditional or simplified characters; from RAM and from the database."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -54,7 +50,7 @@ ASKED = [
 
 
 @pytest.fixture(scope="module")
-def ws(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def ws(tmp_path_factory):
     workspace = make_home(tmp_path_factory.mktemp("spellings"), items=0)
     with open_workspace(workspace) as ws:
         for text, _ in ASKED:
@@ -66,7 +62,7 @@ def ws(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 @pytest.mark.parametrize(("told", "asked"), ASKED)
-def test_what_is_spelt_in_another_way_is_the_first_hit(ws: Any, told: str, asked: str, backend: str) -> None:
+def test_what_is_spelt_in_another_way_is_the_first_hit(ws, told, asked, backend):
     recall = Recall(ws.store, Settings(recall_backend=backend))
     if backend == "ram":
         recall.warm(background=False)
@@ -83,13 +79,13 @@ def test_what_is_spelt_in_another_way_is_the_first_hit(ws: Any, told: str, asked
         ("أين كتابي", ["كتاب"]),
     ],
 )
-def test_what_was_found_is_told_in_words_that_a_person_reads(ws: Any, asked: str, terms: list[str]) -> None:
+def test_what_was_found_is_told_in_words_that_a_person_reads(ws, asked, terms):
     found = Recall(ws.store, Settings(recall_backend="ram")).ask(Question(asked, whole=True)).hits
     assert found[0].parts["terms"] == terms
     assert "alike" not in found[0].parts
 
 
-def test_a_word_that_stands_for_another_is_told_with_it(tmp_path: Path) -> None:
+def test_a_word_that_stands_for_another_is_told_with_it(tmp_path):
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         ws.items.add("We bought a cot for the daughter")
         (hit,) = ws.recall.ask(Question("where does my kid sleep?")).hits
@@ -97,7 +93,7 @@ def test_a_word_that_stands_for_another_is_told_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("greeting", ["Good morning!", "早上好！", "Guten Morgen", "thanks so much 🙏", "доброе утро"])
-def test_a_greeting_brings_no_memory_with_it(tmp_path: Path, greeting: str) -> None:
+def test_a_greeting_brings_no_memory_with_it(tmp_path, greeting):
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         ws.items.add("Yoga every morning, early; thanks to Ines. 早上好喝咖啡。 Morgen ist Yoga. Доброе утро с йогой")
         found = ws.recall.ask(Question(greeting))
@@ -105,7 +101,7 @@ def test_a_greeting_brings_no_memory_with_it(tmp_path: Path, greeting: str) -> N
         assert all(cut.is_unrelated for cut in found.cut)
 
 
-def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -> None:
+def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path):
     with open_workspace(make_home(tmp_path, items=0)) as ws:
         ws.items.add("The garden gate squeaks")
         found = ws.recall.ask(Question("garden gate"))
@@ -113,7 +109,7 @@ def test_two_words_of_a_question_are_not_one_that_nobody_wrote(tmp_path: Path) -
     assert not found.corrected
 
 
-def test_the_small_words_with_accents_are_kept_as_they_are_read_too() -> None:
+def test_the_small_words_with_accents_are_kept_as_they_are_read_too():
     words = {word for word, codes in pack_files.table("words").items() if "en" not in codes}
     words.update(pack_files.table("tokens")["small_words"].split())
     accented = [word for word in words if not (word.isascii() and word.isalpha())]
@@ -126,8 +122,8 @@ KEY = "The cellar key hangs behind the boiler"
 
 @pytest.mark.sqlite
 def test_an_index_of_an_older_version_is_made_anew_in_the_background_and_recall_answers_meanwhile(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     workspace = make_home(tmp_path, items=AT_ONCE + 200)
     with open_workspace(workspace) as ws:
         ws.items.add(KEY)

@@ -1,22 +1,16 @@
 """Saved questions: read again as they were saved, refused with the line when they cannot be, and free of secrets."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
-from tests.store.homes import make_home
 
 QUESTION = Question("what do I drink?", "the menu", Audience("telegram", "42", "ana"), limit=3)
 
 
-def test_a_saved_question_is_read_again(tmp_path: Path) -> None:
+def test_a_saved_question_is_read_again(tmp_path):
     file = tmp_path / "recall" / "saved.jsonl"
     regressions.save(file, QUESTION, ["ltm_1"])
     regressions.save(file, Question("plain"), ["ltm_2", "ltm_3"])
@@ -25,7 +19,7 @@ def test_a_saved_question_is_read_again(tmp_path: Path) -> None:
     assert (second.question, second.expect, second.line) == (Question("plain"), ("ltm_2", "ltm_3"), 2)
 
 
-def test_a_saved_question_holds_no_secret(tmp_path: Path) -> None:
+def test_a_saved_question_holds_no_secret(tmp_path):
     file = tmp_path / "saved.jsonl"
     key = "ghp_" + "a1B2" * 9
     saved = regressions.save(file, Question(f"where is {key} used?", f"I said {key}"), ["ltm_1"])
@@ -46,7 +40,7 @@ def test_a_saved_question_holds_no_secret(tmp_path: Path) -> None:
         ('{"message": "x", "expect": ["a"], "why": 1}', "unknown field `why`"),
     ],
 )
-def test_a_question_that_is_none_costs_its_line_and_is_named(tmp_path: Path, line: str, what: str) -> None:
+def test_a_question_that_is_none_costs_its_line_and_is_named(tmp_path, line, what):
     file = tmp_path / "saved.jsonl"
     file.write_text(f'{{"message": "x", "expect": ["a"]}}\n{line}\n')
     found, (problem,) = regressions.read(file)
@@ -62,7 +56,7 @@ def test_a_question_that_is_none_costs_its_line_and_is_named(tmp_path: Path, lin
     assert [problem.line for problem in regressions.problems(file)] == [1]
 
 
-def test_questions_are_forgotten_by_line_or_item(tmp_path: Path) -> None:
+def test_questions_are_forgotten_by_line_or_item(tmp_path):
     file = tmp_path / "saved.jsonl"
     for number in (1, 2, 3):
         regressions.save(file, Question(f"question {number}"), [f"ltm_{number}", "ltm_9"])
@@ -78,13 +72,12 @@ def test_questions_are_forgotten_by_line_or_item(tmp_path: Path) -> None:
     assert [one.question.text for one in regressions.load(file)] == ["anew"]
 
 
-def test_a_question_that_lost_an_item_says_which_and_why(tmp_path: Path) -> None:
-    with open_workspace(make_home(tmp_path)) as ws:
-        kept, lost = ws.items.add("Ana drinks green tea")[1], ws.items.add("Ana drinks black coffee")[1]
-        asked = regressions.Regression(Question("what does Ana drink"), (kept.id, lost.id))
-        assert [one.lost for one in regressions.check([asked], ws.recall.ask, ws.recall.why_not)] == [()]
-        ws.items.set_enabled([lost.id], enabled=False)
-        (found,) = regressions.check([asked], ws.recall.ask, ws.recall.why_not)
-        assert found.found == (kept.id,)
-        assert [key for key, _ in found.lost] == [lost.id]
-        assert "disabled" in found.lost[0][1]
+def test_a_question_that_lost_an_item_says_which_and_why(ws):
+    kept, lost = ws.items.add("Ana drinks green tea")[1], ws.items.add("Ana drinks black coffee")[1]
+    asked = regressions.Regression(Question("what does Ana drink"), (kept.id, lost.id))
+    assert [one.lost for one in regressions.check([asked], ws.recall.ask, ws.recall.why_not)] == [()]
+    ws.items.set_enabled([lost.id], enabled=False)
+    (found,) = regressions.check([asked], ws.recall.ask, ws.recall.why_not)
+    assert found.found == (kept.id,)
+    assert [key for key, _ in found.lost] == [lost.id]
+    assert "disabled" in found.lost[0][1]

@@ -1,9 +1,5 @@
 """What a person puts in the place of a fact: the new one is kept, and that the old one goes waits for a person."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -11,16 +7,15 @@ from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.memory.turns.capture import find_correction, read_replacement
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn
 from tests.store.homes import make_home
 
 
-def told(ws: Workspace) -> set[str]:
+def told(ws):
     return {item.text for item in ws.items.all() if not item.text.startswith("item number") and item.enabled}
 
 
-def waiting(ws: Workspace) -> list[tuple[str, str]]:
+def waiting(ws):
     return [(one.text, one.why) for one in ws.inbox.list()]
 
 
@@ -44,9 +39,8 @@ def waiting(ws: Workspace) -> list[tuple[str, str]]:
         ("我的生日是五月三号", "我的生日是五月四号，不是五月三号", "我的生日是五月四号"),
     ],
 )
-def test_a_memory_is_corrected_in_its_own_words(memory: str, said: str, after: str) -> None:
+def test_a_memory_is_corrected_in_its_own_words(memory, said, after):
     found = find_correction(said, [Item("a", memory), Item("b", "I like green tea")])
-    assert found is not None
     assert (found.item.id, found.text) == ("a", after)
 
 
@@ -75,11 +69,11 @@ def test_a_memory_is_corrected_in_its_own_words(memory: str, said: str, after: s
         ("我住在北京", "我的公司在上海，不在北京"),
     ],
 )
-def test_what_does_not_plainly_correct_a_memory_leaves_it(memory: str, said: str) -> None:
+def test_what_does_not_plainly_correct_a_memory_leaves_it(memory, said):
     assert find_correction(said, [Item("a", memory)]) is None
 
 
-def test_where_two_memories_may_be_meant_none_is() -> None:
+def test_where_two_memories_may_be_meant_none_is():
     assert read_replacement("Actually, it's Rob, not Bob") is not None
     assert (
         find_correction("Actually, it's Rob, not Bob", [Item("a", "My name is Bob"), Item("b", "My dog is called Bob")])
@@ -96,9 +90,7 @@ def test_where_two_memories_may_be_meant_none_is() -> None:
         ("我叫李雷。", "不对，我不是李雷，我是李雪。", "我叫李雪。", "我叫什么名字"),
     ],
 )
-def test_the_new_fact_takes_the_place_of_the_old_one(
-    tmp_path: Path, memory: str, said: str, after: str, asked: str
-) -> None:
+def test_the_new_fact_takes_the_place_of_the_old_one(tmp_path, memory, said, after, asked):
     where = {"channel": "telegram", "chat_id": "42"}
     with open_workspace(make_home(tmp_path)) as ws:
         turn(ws, memory, "Nice to meet you.", **where)
@@ -113,7 +105,7 @@ def test_the_new_fact_takes_the_place_of_the_old_one(
         assert all(row.enabled for row in ws.items.all())
 
 
-def test_nobody_corrects_what_another_told(tmp_path: Path) -> None:
+def test_nobody_corrects_what_another_told(tmp_path):
     where = {"channel": "telegram", "chat_id": "42"}
     with open_workspace(make_home(tmp_path)) as ws:
         turn(ws, "My name is Bob.", "Hi.", **where)

@@ -1,7 +1,5 @@
 """How long items are kept, the hygiene of a turn, and the way back of deleted ones."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,14 +13,13 @@ from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.memory.retention import forget_target
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import turn
 from tests.store.homes import state
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
 
-def put(ws: Workspace, key: str, **fields: object) -> Item:
+def put(ws, key, **fields):
     """An item as a turn captures it."""
     at = clock.iso(NOW - timedelta(days=100))
     item = Item(key, f"text of {key}", created_at=at, updated_at=at)._replace(**fields)
@@ -30,23 +27,18 @@ def put(ws: Workspace, key: str, **fields: object) -> Item:
     return item
 
 
-def expiring(ws: Workspace, key: str, days: float, **fields: object) -> Item:
+def expiring(ws, key, days, **fields):
     return put(ws, key, expires_at=clock.iso(NOW + timedelta(days=days)), **fields)
 
 
-@pytest.mark.parametrize(("kind", "days"), [("episodic", 90), ("fact", 3650), ("preference", 3650), ("decision", 3650)])
-def test_an_item_expires_by_its_kind(kind: str, days: int) -> None:
-    assert retention.expires_at(kind, NOW, Settings()) == clock.iso(NOW + timedelta(days=days))
-
-
-def test_the_settings_say_how_long_and_zero_is_for_good() -> None:
+def test_the_settings_say_how_long_and_zero_is_for_good():
     settings = Settings(retention_days={"episodic": 7, "fact": 0, "decision": 10**9})
     assert retention.expires_at("episodic", NOW, settings) == clock.iso(NOW + timedelta(days=7))
     assert retention.expires_at("fact", NOW, settings) is None
     assert retention.expires_at("decision", NOW, settings) is None, "beyond the end of time"
 
 
-def test_what_is_expired_goes_in_one_operation_and_comes_back_by_undo(ws: Workspace) -> None:
+def test_what_is_expired_goes_in_one_operation_and_comes_back_by_undo(ws):
     expiring(ws, "over", -1)
     expiring(ws, "just", 0)
     expiring(ws, "later", 1)
@@ -62,20 +54,20 @@ def test_what_is_expired_goes_in_one_operation_and_comes_back_by_undo(ws: Worksp
     assert ws.items.get("over").text == "text of over"
 
 
-def test_a_kind_that_is_kept_for_good_does_not_expire_any_more(ws: Workspace) -> None:
+def test_a_kind_that_is_kept_for_good_does_not_expire_any_more(ws):
     expiring(ws, "over", -1)
     with pytest.raises(NothingToDo):
         retention.prune_expired(ws.store, ws.settings._replace(retention_days={"fact": 0}), NOW)
 
 
-def test_what_is_kept_for_good_is_recalled_and_shown_so_and_expires_again_when_it_is_not(ws: Workspace) -> None:
+def test_what_is_kept_for_good_is_recalled_and_shown_so_and_expires_again_when_it_is_not(ws):
     row = put(ws, "over", text="a quokka sings", expires_at=clock.iso(clock.now() - timedelta(days=1)))
     forever = ws.settings._replace(retention_days={"fact": 0})
     assert retention.expiry(row, ws.settings) == row.expires_at
     assert retention.expiry(row, forever) is None
     assert retention.expiry(row._replace(pinned=True), ws.settings) is None
 
-    def recalled(settings: Settings) -> list[str]:
+    def recalled(settings):
         return [hit.item.id for hit in Recall(ws.store, settings).ask(Question("quokka")).hits]
 
     assert recalled(ws.settings) == []
@@ -83,7 +75,7 @@ def test_what_is_kept_for_good_is_recalled_and_shown_so_and_expires_again_when_i
     assert retention.prune_expired(ws.store, ws.settings).changes[0].key == "over"
 
 
-def test_a_wish_to_forget_is_no_deleted_memory(ws: Workspace) -> None:
+def test_a_wish_to_forget_is_no_deleted_memory(ws):
     turn(ws, "I like rhubarb pie very much")
     (pie,) = [row for row in ws.items.all() if "rhubarb" in row.text]
     turn(ws, "Please forget that I like rhubarb pie")
@@ -97,10 +89,9 @@ def test_a_wish_to_forget_is_no_deleted_memory(ws: Workspace) -> None:
     assert retention.list_deleted(ws.store) == []
 
 
-def test_hygiene_looks_at_most_once_an_hour(ws: Workspace) -> None:
+def test_hygiene_looks_at_most_once_an_hour(ws):
     expiring(ws, "first", -1)
     found = retention.prune_hourly(ws.store, ws.settings, NOW)
-    assert found is not None
     assert (found.actor, [change.key for change in found.changes]) == ("compaction", ["first"])
     expiring(ws, "second", -1)
     assert retention.prune_hourly(ws.store, ws.settings, NOW + timedelta(minutes=59)) is None
@@ -112,18 +103,17 @@ def test_hygiene_looks_at_most_once_an_hour(ws: Workspace) -> None:
     )
 
 
-def test_what_hygiene_took_is_not_what_undo_takes_back_next_but_its_id_is(ws: Workspace) -> None:
+def test_what_hygiene_took_is_not_what_undo_takes_back_next_but_its_id_is(ws):
     mine = ws.items.add("mine")[1]
     expiring(ws, "over", -1)
     operation = retention.prune_hourly(ws.store, ws.settings, NOW)
-    assert operation is not None
     ws.undo()
     assert mine.id not in {row.id for row in ws.items.all()}
     ws.undo(operation.id)
     assert ws.items.get("over")
 
 
-def test_a_deleted_item_is_restored_as_it_was(ws: Workspace) -> None:
+def test_a_deleted_item_is_restored_as_it_was(ws):
     before = ws.items.get("ltm_1")
     ws.items.delete(["ltm_1", "ltm_2"])
     assert {row.id for row in retention.list_deleted(ws.store)} == {"ltm_1", "ltm_2"}
@@ -138,7 +128,7 @@ def test_a_deleted_item_is_restored_as_it_was(ws: Workspace) -> None:
     assert "ltm_2" not in state(workspace)
 
 
-def test_a_restored_item_whose_time_is_over_begins_it_anew(ws: Workspace) -> None:
+def test_a_restored_item_whose_time_is_over_begins_it_anew(ws):
     put(ws, "old", expires_at="2020-01-01T00:00:00+00:00", kind="episodic")
     retention.prune_expired(ws.store, ws.settings)
     _, rows = retention.restore(ws.store, ws.settings, ["old"])
@@ -147,7 +137,7 @@ def test_a_restored_item_whose_time_is_over_begins_it_anew(ws: Workspace) -> Non
         retention.prune_expired(ws.store, ws.settings)
 
 
-def test_delete_add_delete_restore(ws: Workspace) -> None:
+def test_delete_add_delete_restore(ws):
     first = ws.items.add("dark mode")[1]
     ws.items.delete([first.id])
     second = ws.items.add("dark mode")[1]
@@ -160,7 +150,7 @@ def test_delete_add_delete_restore(ws: Workspace) -> None:
     assert [row.id for row in ws.items.all() if row.text == "dark mode"] == [first.id]
 
 
-def test_what_cannot_be_restored_is_one_clear_error(ws: Workspace) -> None:
+def test_what_cannot_be_restored_is_one_clear_error(ws):
     ws.items.delete(["ltm_1", "ltm_2"])
     with pytest.raises(NotFound, match="no deleted item"):
         retention.restore(ws.store, ws.settings, ["none"])
@@ -173,7 +163,7 @@ def test_what_cannot_be_restored_is_one_clear_error(ws: Workspace) -> None:
     assert {row.id for row in retention.list_deleted(ws.store)} == {"ltm_1", "ltm_2"}, "all or none"
 
 
-def test_what_a_person_brought_back_is_not_deleted_by_the_next_hygiene(ws: Workspace) -> None:
+def test_what_a_person_brought_back_is_not_deleted_by_the_next_hygiene(ws):
     for key in ("over", "other"):
         put(ws, key, expires_at=clock.iso(clock.now() - timedelta(days=1)))
     pruned = retention.prune_expired(ws.store, ws.settings, None, ws.perform, actor="compaction")
@@ -188,7 +178,7 @@ def test_what_a_person_brought_back_is_not_deleted_by_the_next_hygiene(ws: Works
     assert {row.id for row in retention.list_deleted(ws.store)} == {"over", "other"}
 
 
-def test_an_undo_that_nobody_needs_keeps_the_time_of_an_item(ws: Workspace) -> None:
+def test_an_undo_that_nobody_needs_keeps_the_time_of_an_item(ws):
     item = expiring(ws, "over", 3650)
     pruned = retention.prune_expired(ws.store, ws.settings, NOW + timedelta(days=3651), ws.perform)
     ws.undo(pruned.id)

@@ -1,7 +1,5 @@
 """Scopes: keys exactly as the scoped system writes them, and nothing of a foreign chat or user is ever visible."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,11 +24,11 @@ CHAT = chat_key("telegram", "-100")
 USER = user_key("telegram", "7")
 
 
-def item(scope_type: str, scope_key: str, kind: str = "fact", **fields: object) -> Item:
-    return Item("ltm_1", "likes tea", kind=kind, scope_type=scope_type, scope_key=scope_key, **fields)  # type: ignore[arg-type]
+def item(scope_type, scope_key, kind="fact", **fields):
+    return Item("ltm_1", "likes tea", kind=kind, scope_type=scope_type, scope_key=scope_key, **fields)
 
 
-def test_the_keys_are_those_of_the_scoped_system() -> None:
+def test_the_keys_are_those_of_the_scoped_system():
     assert chat_key("cli", "direct") == "channel:cli:chat:direct"
     assert user_key("cli", "anna", "direct") == "channel:cli:user:anna"
     assert user_key("cli", None, "direct") == "channel:cli:user:direct"
@@ -41,7 +39,7 @@ def test_the_keys_are_those_of_the_scoped_system() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_chat_layer_holds_every_kind_and_the_user_layer_only_two(kind: str) -> None:
+def test_the_chat_layer_holds_every_kind_and_the_user_layer_only_two(kind):
     here = Audience("telegram", "-100", "7")
     assert layer_of(item("chat", CHAT, kind), here) == "chat"
     assert layer_of(item("user", USER, kind), here) == ("user" if kind in ("preference", "fact") else None)
@@ -49,7 +47,7 @@ def test_the_chat_layer_holds_every_kind_and_the_user_layer_only_two(kind: str) 
     assert layer_of(item("global", "workspace:x:global", kind), here, with_global=False) is None
 
 
-def test_a_scope_narrows_and_never_widens() -> None:
+def test_a_scope_narrows_and_never_widens():
     rows = [item("chat", CHAT), item("user", USER), item("global", "workspace:x:global")]
     here, owner = Audience("telegram", "-100", "7"), Audience()
     assert [layer_of(row, here, "user") for row in rows] == [None, "user", None]
@@ -59,7 +57,7 @@ def test_a_scope_narrows_and_never_widens() -> None:
     assert [layer_of(row, owner) for row in rows] == ["owner"] * 3
 
 
-def test_a_chat_that_is_called_like_a_person_sees_nothing_that_was_told_elsewhere() -> None:
+def test_a_chat_that_is_called_like_a_person_sees_nothing_that_was_told_elsewhere():
     key = user_key("telegram", "ana")
     told, private = (item("user", key, chat_id=chat, sender_id="ana") for chat in ("7", "ana"))
     unnamed, by_hand = item("user", key, chat_id="ana"), item("user", key, sender_id="ana")
@@ -68,12 +66,12 @@ def test_a_chat_that_is_called_like_a_person_sees_nothing_that_was_told_elsewher
     assert [layer_of(row, Audience("telegram", "9", "ana")) for row in rows] == ["user"] * 4
 
 
-def test_a_channel_alone_sees_only_what_is_global() -> None:
+def test_a_channel_alone_sees_only_what_is_global():
     rows = [item("chat", CHAT), item("user", USER), item("global", "workspace:x:global")]
     assert [layer_of(row, Audience("telegram")) for row in rows] == [None, None, "global"]
 
 
-def test_a_deleted_item_and_one_that_contradicts_itself_are_nobodys() -> None:
+def test_a_deleted_item_and_one_that_contradicts_itself_are_nobodys():
     here = Audience("telegram", "-100", "7")
     assert layer_of(item("chat", CHAT, is_deleted=True), here) is None
     assert layer_of(item("chat", CHAT, is_deleted=True), Audience()) is None
@@ -97,12 +95,12 @@ def test_a_deleted_item_and_one_that_contradicts_itself_are_nobodys() -> None:
         Audience("telegram", "\ud800"),
     ],
 )
-def test_a_malformed_audience_is_refused(audience: Audience) -> None:
+def test_a_malformed_audience_is_refused(audience):
     with pytest.raises(BadInput):
         visible_layers(audience)
 
 
-def test_an_unknown_scope_is_refused() -> None:
+def test_an_unknown_scope_is_refused():
     for scope in ("../", "everyone", ""):
         with pytest.raises(BadInput, match="unknown scope"):
             visible_layers(Audience(), scope)
@@ -121,9 +119,7 @@ AUDIENCES = st.builds(Audience, CHANNELS, st.none() | IDS, st.none() | IDS)
     st.sampled_from(["all", *SCOPE_TYPES]),
     st.booleans(),
 )
-def test_nothing_of_a_foreign_chat_or_user_is_ever_visible(
-    made: list[tuple[Audience, str, str]], asking: Audience, scope: str, with_global: bool
-) -> None:
+def test_nothing_of_a_foreign_chat_or_user_is_ever_visible(made, asking, scope, with_global):
     layer = visible_layers(asking, scope, with_global=with_global)
     for maker, scope_type, kind in made:
         if scope_type != "global" and maker.chat_id is None and (scope_type == "chat" or maker.sender_id is None):
@@ -143,7 +139,7 @@ def test_nothing_of_a_foreign_chat_or_user_is_ever_visible(
         assert layer(row) == (scope_type if allowed else None)
 
 
-def test_an_item_waits_until_it_is_accepted() -> None:
+def test_an_item_waits_until_it_is_accepted():
     plain = item("chat", CHAT, meta_json='{"a":1}')
     inbox = hold_for_review(plain, "it reads as an instruction", finding="injection")
     assert not is_waiting(plain)

@@ -1,7 +1,5 @@
 """The profiles, each against sums made by hand from the formula of its seed."""
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from datetime import UTC, datetime
@@ -18,7 +16,7 @@ A_DAY_AGO = "2026-02-28T12:00:00+00:00"
 HALF_A_YEAR_AGO = "2025-09-02T12:00:00+00:00"  # 180 days
 
 
-def test_default_is_bm25_that_three_small_shares_raise() -> None:
+def test_default_is_bm25_that_three_small_shares_raise():
     item = Item("i", "dark mode", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
     other = Item("other", "dark", importance=0.5, hits=3, updated_at=HALF_A_YEAR_AGO)
     rated = [Candidate(item, 4.0), Candidate(other, 4.5), Candidate(item._replace(id="a"), 4.0)]
@@ -38,7 +36,7 @@ def test_default_is_bm25_that_three_small_shares_raise() -> None:
     assert sum(scoring.item_shares(most, PROFILES["default"], NOW.date())) == pytest.approx(0.05)
 
 
-def test_of_many_candidates_the_best_stay_in_their_order() -> None:
+def test_of_many_candidates_the_best_stay_in_their_order():
     rated = [Candidate(Item(f"i{number}", ""), 1.0 + number % 7) for number in range(300)]
     every = scoring.rank_default(rated, len(rated), PROFILES["default"], NOW.date(), [])
     assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
@@ -46,7 +44,7 @@ def test_of_many_candidates_the_best_stay_in_their_order() -> None:
     assert [one.item.id for one in best] == [one.item.id for one in every[:12]]
 
 
-def test_seed_000_is_the_sum_of_its_four_parts() -> None:
+def test_seed_000_is_the_sum_of_its_four_parts():
     rows = [
         Item("both", "User prefers concise replies", hits=2, updated_at=A_DAY_AGO),
         Item("one", "concise notes", hits=0, updated_at=A_DAY_AGO),
@@ -79,7 +77,7 @@ def test_seed_000_is_the_sum_of_its_four_parts() -> None:
         ("a b cd_2", ("cd_2",)),
     ],
 )
-def test_seed_000_cuts_words_its_own_way(text: str, words: tuple[str, ...]) -> None:
+def test_seed_000_cuts_words_its_own_way(text, words):
     assert scoring.seed000_words(text) == words
 
 
@@ -93,7 +91,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("query", ["dark editor", "flush_every", "naive cafe", "the is", "deploy DEPLOY week", "x y"])
-def test_the_bm25_of_seed_001_is_that_of_sqlite(query: str) -> None:
+def test_the_bm25_of_seed_001_is_that_of_sqlite(query):
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE f USING fts5(entry_id UNINDEXED, content)")
     rows = [Item(f"i{n}", text) for n, text in enumerate(TEXTS)]
@@ -105,7 +103,7 @@ def test_the_bm25_of_seed_001_is_that_of_sqlite(query: str) -> None:
     assert scoring.seed001_bm25(query, rows) == pytest.approx(wanted)
 
 
-def test_seed_001_is_the_sum_of_its_three_parts() -> None:
+def test_seed_001_is_the_sum_of_its_three_parts():
     rows = [
         (Item("best", "dark", importance=0.5, updated_at=HALF_A_YEAR_AGO), -3.0),
         (Item("mid", "dark", importance=0.9, updated_at="2026-03-01T12:00:00+00:00"), -2.0),
@@ -119,6 +117,6 @@ def test_seed_001_is_the_sum_of_its_three_parts() -> None:
     assert alone[0].score == pytest.approx(0.65), "one hit, or equal ones, count in full"
 
 
-def test_seed_001_asks_for_sixteen_words_of_ascii() -> None:
+def test_seed_001_asks_for_sixteen_words_of_ascii():
     assert scoring.seed001_words("I do DO it, 小满, x_1") == ["do", "it", "x_1"]
     assert len(scoring.seed001_words(" ".join(f"w{n}" for n in range(40)))) == 16

@@ -1,7 +1,5 @@
 """A secret between quotation marks goes without them, so that a file that holds it still parses; words too."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest
@@ -24,7 +22,7 @@ from nanomem_tui.language.secrets import find, mask
         ("your password P@ssw0rd99.", "P@ssw0rd99"),
     ],
 )
-def test_all_of_it_goes(text: str, value: str) -> None:
+def test_all_of_it_goes(text, value):
     [secret] = find(text)
     assert value in text[secret.start : secret.end]
     assert value not in mask(text)
@@ -39,11 +37,11 @@ def test_all_of_it_goes(text: str, value: str) -> None:
         'secret = "santa"', "login page password field",
     ],
 )  # fmt: skip
-def test_talk_about_one_is_none(text: str) -> None:
+def test_talk_about_one_is_none(text):
     assert find(text) == []
 
 
-def test_a_file_still_parses() -> None:
+def test_a_file_still_parses():
     settings = 'password = "hunter2!x"\nsecret = \'zzTop!9981\'\napi_key = "abcdEFGH1234ijkl5678"'
     masked = mask(settings)
     assert not any(value in masked for value in tomllib.loads(settings).values())

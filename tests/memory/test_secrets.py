@@ -1,13 +1,10 @@
 """Secrets are found by the shape of their value, reported without it, and talk about secrets is none."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -71,7 +68,7 @@ BESIDE = {
 
 
 @pytest.mark.parametrize(("kind", "value"), VALUES.items())
-def test_a_value_is_found_where_it_stands_and_never_shown(kind: str, value: str) -> None:
+def test_a_value_is_found_where_it_stands_and_never_shown(kind, value):
     for text in (value, f"please note {value} for later", f"记住{value}。", f'"{value}"'):
         found = find(text)
         assert [secret.kind for secret in found] == [kind], text
@@ -81,20 +78,20 @@ def test_a_value_is_found_where_it_stands_and_never_shown(kind: str, value: str)
 
 
 @pytest.mark.parametrize(("kind", "parts"), BESIDE.items())
-def test_a_value_beside_its_name_is_found(kind: str, parts: tuple[str, str]) -> None:
+def test_a_value_beside_its_name_is_found(kind, parts):
     text = "".join(parts) + ("@db.example/x" if kind == "connection string" else "")
     found = find(text)
     assert [(secret.kind, text[secret.start : secret.end]) for secret in found] == [(kind, parts[1])]
 
 
-def test_a_private_key_of_a_wallet_is_found_by_its_name() -> None:
+def test_a_private_key_of_a_wallet_is_found_by_its_name():
     value = "0x" + HEX * 4
     text = f"eth private key: {value}"
     assert [(one.kind, text[one.start : one.end]) for one in find(text)] == [("private key", value)]
     assert find(f"the block hash is {value}") == []
 
 
-def test_every_kind_has_an_example() -> None:
+def test_every_kind_has_an_example():
     shown = {found.kind for one in labelled_secrets.secrets() for found in find(one.text)}
     assert {*shown, *VALUES, *BESIDE, "e-mail address", "telephone number"} == set(kinds())
 
@@ -132,25 +129,9 @@ def test_every_kind_has_an_example() -> None:
         "curl -s --user 'anna:{}' https://shop.example/api",
     ],
 )
-def test_passwords_in_words_of_two_languages(text: str) -> None:
+def test_passwords_in_words_of_two_languages(text):
     found = find(text.replace("口令设为", "口令是").replace("{}", "Condor_5512!"))
     assert [secret.kind for secret in found] == ["password"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mysql -u root -p shop",
-        "curl -u $USER:$TOKEN https://shop.example/api",
-        "pw: none",
-        "sshpass -p $PASS ssh srv",
-        "my seed phrase is written on paper in the safe behind the books at my parents",
-        "that is my login password again",
-        "Cookie: consent=yes",
-    ],
-)
-def test_words_about_such_values_are_none(text: str) -> None:
-    assert find(text) == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +157,7 @@ def test_words_about_such_values_are_none(text: str) -> None:
         ("my iban is gb29nwbk60161331926818", "IBAN"),
     ],
 )
-def test_cards_and_accounts_by_checksum_and_by_label(text: str, kind: str) -> None:
+def test_cards_and_accounts_by_checksum_and_by_label(text, kind):
     assert kind in {secret.kind for secret in find(text)}
     assert not any(len(run) > 5 for run in re.findall(r"\d+", mask(text)))
 
@@ -211,6 +192,7 @@ def test_cards_and_accounts_by_checksum_and_by_label(text: str, kind: str) -> No
         "order 4111 1111 1111 1112",
         "0000 0000 0000 0000",
         "DE89 3704 0044 0532 0130 01",
+        "DE89 3704 0044 0532 0130",
         "call 536-22-87 or 000-12-3456",
         "order number 4222222222222 has shipped",
         "订单号 6222021001116245702 已发货",
@@ -231,19 +213,26 @@ def test_cards_and_accounts_by_checksum_and_by_label(text: str, kind: str) -> No
         "sk-learn is a nickname of scikit-learn",
         "110105194912310021 is no id",
         "my mail is anna@example.com and my phone is +49 170 1234567",
+        "mysql -u root -p shop",
+        "curl -u $USER:$TOKEN https://shop.example/api",
+        "pw: none",
+        "sshpass -p $PASS ssh srv",
+        "my seed phrase is written on paper in the safe behind the books at my parents",
+        "that is my login password again",
+        "Cookie: consent=yes",
     ],
 )
-def test_talk_about_secrets_is_none(text: str) -> None:
+def test_talk_about_secrets_is_none(text):
     assert find(text) == []
 
 
-def test_addresses_and_telephone_numbers_only_when_asked_for() -> None:
+def test_addresses_and_telephone_numbers_only_when_asked_for():
     text = "anna@example.com, +49 170 1234567, 13800138000"
     kinds = [secret.kind for secret in find(text, personal=True)]
     assert kinds == ["e-mail address", "telephone number", "telephone number"]
 
 
-def test_hiding_it_does_not_help() -> None:
+def test_hiding_it_does_not_help():
     key = VALUES["AWS access key"]
     split = key[:6] + "\u200b" + key[6:]
     wide = "".join(chr(ord(c) + 0xFEE0) for c in key)
@@ -254,7 +243,7 @@ def test_hiding_it_does_not_help() -> None:
         assert mask(text).endswith("] ok")
 
 
-def test_every_shape_of_the_packs_has_a_pattern_and_a_check() -> None:
+def test_every_shape_of_the_packs_has_a_pattern_and_a_check():
     for shape in (*shapes(), *personal_shapes()):
         assert shape.words or shape.back == DIGITS or shape in personal_shapes(), shape.kind
         assert shape.pattern.search("") is None, shape.kind
@@ -262,33 +251,33 @@ def test_every_shape_of_the_packs_has_a_pattern_and_a_check() -> None:
 
 
 @pytest.mark.parametrize("word", ["passwd-", "token-", "secret_", "api_key=", "-----BEGIN PRIVATE KEY-----"])
-def test_a_message_made_to_be_slow_is_not(word: str) -> None:
+def test_a_message_made_to_be_slow_is_not(word):
     started = time.process_time()
     find(word * 3_000)
     assert time.process_time() - started < 6
 
 
-def test_the_same_beginning_of_a_key_again_and_again_takes_time_in_proportion() -> None:
+def test_the_same_beginning_of_a_key_again_and_again_takes_time_in_proportion():
     started = time.process_time()
     assert find("sk-" * 30_000) == []
     assert time.process_time() - started < 6
 
 
-def test_a_text_of_nothing_but_secrets_takes_time_in_proportion() -> None:
+def test_a_text_of_nothing_but_secrets_takes_time_in_proportion():
     text = "".join(f"my pin {number:08} ghp_{LETTERS}{number:08}, " for number in range(20_000))
     started = time.process_time()
     assert len(find(text)) >= 20_000
     assert time.process_time() - started < 12
 
 
-def test_a_private_key_that_was_cut_off_is_covered() -> None:
+def test_a_private_key_that_was_cut_off_is_covered():
     lines = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ=="] * 20)
     assert mask(f"here: -----BEGIN PRIVATE KEY-----\n{lines}").startswith("here: [private key #")
     assert "MIIE" not in mask(f"here: -----BEGIN PRIVATE KEY-----\n{lines}")
     assert mask("a line -----BEGIN PRIVATE KEY----- in prose").endswith("] in prose")
 
 
-def test_the_same_value_has_the_same_fingerprint_and_guessable_ones_a_short_one() -> None:
+def test_the_same_value_has_the_same_fingerprint_and_guessable_ones_a_short_one():
     plain, spaced = find("4111111111111111")[0], find("4111 1111 1111 1111")[0]
     assert plain.fingerprint == spaced.fingerprint
     assert len(plain.fingerprint) == 4
@@ -296,7 +285,7 @@ def test_the_same_value_has_the_same_fingerprint_and_guessable_ones_a_short_one(
 
 
 @given(st.text(max_size=300), st.sampled_from(sorted(VALUES)))
-def test_masking_leaves_no_secret_and_spans_never_overlap(around: str, kind: str) -> None:
+def test_masking_leaves_no_secret_and_spans_never_overlap(around, kind):
     text = f"{around} {VALUES[kind]} {around}"
     found = find(text, personal=True)
     assert all(a.end <= b.start for a, b in pairwise(found))
@@ -305,8 +294,8 @@ def test_masking_leaves_no_secret_and_spans_never_overlap(around: str, kind: str
 
 
 @pytest.mark.slow
-def test_the_memories_of_real_agents_hold_none(samples: Path) -> None:
-    texts: set[str] = set()
+def test_the_memories_of_real_agents_hold_none(samples):
+    texts = set()
     for path in samples.rglob("*"):
         if path.suffix in (".jsonl", ".json", ".md", ".txt") and ".git" not in path.parts:
             texts.update(path.read_text("utf-8", "replace").split("\n"))

@@ -1,7 +1,5 @@
 """Recall over ordered sources: what stands around a passage, who speaks, and what the question waits for."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from nanomem_tui.language import cues
 from nanomem_tui.memory.recall.passages import OrderedRecall, Passage
 
 
-def talk(*lines: str, session: str = "s1", at: str = "2023-05-08") -> list[Passage]:
+def talk(*lines, session="s1", at="2023-05-08"):
     """Passages from `Name: text`."""
     return [
         Passage(f"{session}:{n}", line.partition(": ")[2], session, line.partition(": ")[0], at)
@@ -18,21 +16,21 @@ def talk(*lines: str, session: str = "s1", at: str = "2023-05-08") -> list[Passa
     ]
 
 
-def best(recall: OrderedRecall, query: str, limit: int = 20) -> list[str]:
+def best(recall, query, limit=20):
     return [hit.passage.key for hit in recall.search(query, limit)]
 
 
 FILLER = talk(*(f"Ann: nothing about number {n} at all" for n in range(30)), session="filler")
 
 
-def test_the_answer_behind_a_question_is_found_without_a_word_in_common() -> None:
+def test_the_answer_behind_a_question_is_found_without_a_word_in_common():
     recall = OrderedRecall(
         [*FILLER, *talk("Ann: Where did you adopt the puppy?", "Bob: At the shelter downtown.", "Ann: How sweet.")]
     )
     assert best(recall, "Where did Bob adopt his puppy?")[0] == "s1:1"
 
 
-def test_neighbours_count_within_their_session_only() -> None:
+def test_neighbours_count_within_their_session_only():
     recall = OrderedRecall(
         [
             *talk("Ann: the zebra ran", session="a"),
@@ -44,7 +42,7 @@ def test_neighbours_count_within_their_session_only() -> None:
     assert best(recall, "zebra") == ["a:0", "late"]
 
 
-def test_mixed_sessions_keep_their_own_order() -> None:
+def test_mixed_sessions_keep_their_own_order():
     recall = OrderedRecall()
     for number in range(4):
         recall.add(Passage(f"x{number}", "zebra" if number == 0 else "plain", "x"))
@@ -52,7 +50,7 @@ def test_mixed_sessions_keep_their_own_order() -> None:
     assert set(best(recall, "zebra")) == {"x0", "x1", "x2"}
 
 
-def test_the_speaker_that_the_question_names_comes_first() -> None:
+def test_the_speaker_that_the_question_names_comes_first():
     recall = OrderedRecall(
         [*FILLER, *talk("Ann: I love pottery", "Cid: ok", "Cid: so", "Cid: hm", "Bob: I love pottery")]
     )
@@ -61,13 +59,13 @@ def test_the_speaker_that_the_question_names_comes_first() -> None:
     assert best(recall, "What does Bbo love? And pottery, Bobb?")[0] in ("s1:4", "s1:0")
 
 
-def test_a_question_about_time_prefers_what_tells_one() -> None:
+def test_a_question_about_time_prefers_what_tells_one():
     lines = ["Ann: We visited the museum, great", *["Cid: ok"] * 5, "Ann: We visited the museum yesterday"]
     recall = OrderedRecall([*FILLER, *talk(*lines)])
     assert best(recall, "When did they visit the museum?")[0] == "s1:6"
 
 
-def test_the_day_of_the_question_finds_its_session_without_a_word_in_common() -> None:
+def test_the_day_of_the_question_finds_its_session_without_a_word_in_common():
     recall = OrderedRecall(
         [
             *talk("Ann: we went hiking", session="may", at="2023-05-07T10:00:00"),
@@ -79,18 +77,18 @@ def test_the_day_of_the_question_finds_its_session_without_a_word_in_common() ->
     assert recall.search("What may happen?") == []
 
 
-def test_a_question_of_names_alone_finds_where_they_are_called() -> None:
+def test_a_question_of_names_alone_finds_where_they_are_called():
     recall = OrderedRecall(talk("Ann: hello Bob", "Bob: hi", "Ann: bye"))
     assert set(best(recall, "Bob?", 2)) == {"s1:0", "s1:1"}
 
 
-def test_slips_and_words_of_one_root_are_found() -> None:
+def test_slips_and_words_of_one_root_are_found():
     recall = OrderedRecall([*FILLER, *talk("Ann: my counselor helped", "Ann: tea")])
     assert best(recall, "counselling")[0] == "s1:0"
     assert best(recall, "conselor")[0] == "s1:0"
 
 
-def test_the_parts_sum_up_to_the_score() -> None:
+def test_the_parts_sum_up_to_the_score():
     recall = OrderedRecall([*FILLER, *talk("Ann: Did you see the zebra?", "Bob: Yes, yesterday", "Ann: zebra it is")])
     hits = recall.search("When did Bob see the zebra?")
     assert hits
@@ -100,13 +98,13 @@ def test_the_parts_sum_up_to_the_score() -> None:
     assert hits == sorted(hits, key=lambda hit: -hit.score)
 
 
-def test_sessions_are_ranked_by_their_best_passages() -> None:
+def test_sessions_are_ranked_by_their_best_passages():
     recall = OrderedRecall([*FILLER, *talk("Ann: the zebra", "Ann: zebra food", session="zoo")])
     assert recall.sessions("zebra food", 1)[0][0] == "zoo"
     assert recall.sessions("unheard", 5) == []
 
 
-def test_chinese_is_found_by_two_characters_and_by_a_question() -> None:
+def test_chinese_is_found_by_two_characters_and_by_a_question():
     recall = OrderedRecall(
         [Passage("a", "我女儿小满五月出生"), Passage("b", "今天天气很好"), Passage("c", "咖啡不加糖")]
     )
@@ -118,7 +116,7 @@ def test_chinese_is_found_by_two_characters_and_by_a_question() -> None:
     st.lists(st.tuples(st.sampled_from(["tea?", "dog", "tea dog", "", "小满"]), st.sampled_from("ab"))),
     st.text(max_size=30),
 )
-def test_no_question_breaks_it_and_only_what_is_there_is_found(rows: list[tuple[str, str]], query: str) -> None:
+def test_no_question_breaks_it_and_only_what_is_there_is_found(rows, query):
     recall = OrderedRecall(Passage(str(n), text, session, "Ann") for n, (text, session) in enumerate(rows))
     found = best(recall, query)
     assert len(found) == len(set(found)) <= len(rows)
@@ -138,7 +136,7 @@ def test_no_question_breaks_it_and_only_what_is_there_is_found(rows: list[tuple[
         ("", 0),
     ],
 )
-def test_a_text_has_a_shape(text: str, shape: int) -> None:
+def test_a_text_has_a_shape(text, shape):
     assert cues.shape(text) == shape
 
 
@@ -155,16 +153,14 @@ def test_a_text_has_a_shape(text: str, shape: int) -> None:
         ("5月8日发生了什么", False, {5}, {8}, set()),
     ],
 )
-def test_what_a_question_waits_for(
-    question: str, time: bool, months: set[int], days: set[int], years: set[int]
-) -> None:
+def test_what_a_question_waits_for(question, time, months, days, years):
     waits = cues.waits_for(question)
     assert (waits.time, waits.months) == (time, months)
     assert days <= waits.days
     assert waits.years == years
 
 
-def test_a_forgotten_session_is_not_found_and_may_begin_anew() -> None:
+def test_a_forgotten_session_is_not_found_and_may_begin_anew():
     recall = OrderedRecall(
         [*FILLER, *talk("Ann: the zebra", "Ann: it ran", at="2023-05-08"), *talk("Ann: a zebra", session="s2")]
     )
@@ -179,7 +175,7 @@ def test_a_forgotten_session_is_not_found_and_may_begin_anew() -> None:
     assert {session for session, _ in recall.sessions("zebra")} == {"s1", "s2", "new"}
 
 
-def test_a_hit_names_its_words_and_its_neighbours() -> None:
+def test_a_hit_names_its_words_and_its_neighbours():
     recall = OrderedRecall(
         [*FILLER, *talk(*(f"Ann: line {n}" for n in range(5))), *talk("Ann: zebra foods", session="s2")]
     )
@@ -191,7 +187,7 @@ def test_a_hit_names_its_words_and_its_neighbours() -> None:
     assert hit.after == ()
 
 
-def test_a_role_is_a_word_of_a_question_until_it_is_said_to_be_meant() -> None:
+def test_a_role_is_a_word_of_a_question_until_it_is_said_to_be_meant():
     rows = [("user", "green tea"), ("assistant", "so"), ("user", "fine"), ("user", "ok"), ("assistant", "green tea")]
     recall = OrderedRecall(
         (Passage(str(n), text, "s", who) for n, (who, text) in enumerate(rows)), ("user", "assistant")
@@ -206,7 +202,7 @@ def test_a_role_is_a_word_of_a_question_until_it_is_said_to_be_meant() -> None:
 # -- who is called by a name -------------------------------------------------------------------------------------------
 
 
-def chat(*lines: str, name: str = "a", sender: str = "") -> list[Passage]:
+def chat(*lines, name="a", sender=""):
     """A chat of the user (`u:`) and the assistant (`a:`)."""
     roles = {"u": "user", "a": "assistant"}
     return [
@@ -228,35 +224,35 @@ ADDRESSED = chat(
 
 
 @pytest.mark.parametrize("query", ["What did Melanie do in the lake?", "Where did Melany swim?"])
-def test_who_is_addressed_by_a_name_in_a_chat_is_found_by_it(query: str) -> None:
+def test_who_is_addressed_by_a_name_in_a_chat_is_found_by_it(query):
     recall = OrderedRecall(ADDRESSED, ("user", "assistant"))
     assert best(recall, query)[0] == "a#0"
 
 
-def test_what_is_said_to_somebody_is_not_found_by_their_name() -> None:
+def test_what_is_said_to_somebody_is_not_found_by_their_name():
     recall = OrderedRecall(ADDRESSED, ("user", "assistant"))
     assert best(recall, "Does Melanie's brother paint?")[0] == "a#4"
 
 
-def test_who_says_their_name_is_known_by_it() -> None:
+def test_who_says_their_name_is_known_by_it():
     lines = ["u: Hi, my name is Ana.", "a: Hello! I water the plants.", "u: I water the roses."]
     recall = OrderedRecall(chat(*lines), ("user", "assistant"))
     assert best(recall, "What does Ana water?")[0] == "a#2"
 
 
-def test_a_name_of_one_chat_is_a_word_like_any_other_in_the_next() -> None:
+def test_a_name_of_one_chat_is_a_word_like_any_other_in_the_next():
     other = chat("u: Melanie is my sister, she plays the harp.", "a: How nice.", name="b")
     recall = OrderedRecall([*ADDRESSED, *other], ("user", "assistant"))
     assert best(recall, "What does Melanie play?")[0] == "b#0"
 
 
 @pytest.mark.parametrize("text", ["Hello, World!", "I was in Rome, Paris and London.", "Wow, that is great!"])
-def test_other_words_with_a_capital_name_nobody(text: str) -> None:
+def test_other_words_with_a_capital_name_nobody(text):
     recall = OrderedRecall(chat(*(("u: yes" if n % 2 else f"a: {text}") for n in range(12))), ("user", "assistant"))
     assert recall.names == []
 
 
-def test_a_name_once_is_not_enough() -> None:
+def test_a_name_once_is_not_enough():
     recall = OrderedRecall(chat("u: hm", "a: Thanks, Melanie!"), ("user", "assistant"))
     assert recall.names == []
 
@@ -264,7 +260,7 @@ def test_a_name_once_is_not_enough() -> None:
 # -- a round is one ----------------------------------------------------------------------------------------------------
 
 
-def test_a_question_and_its_long_answer_are_ranked_as_one() -> None:
+def test_a_question_and_its_long_answer_are_ranked_as_one():
     filler = " ".join(f"word{n}" for n in range(80))
     apart = chat("u: Tell me about violins.", f"a: They are made of spruce. {filler}", name="round")
     others = [

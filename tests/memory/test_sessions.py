@@ -54,6 +54,11 @@ def sample(sample_copy):
 
 
 @pytest.fixture
+def nb035(sample):
+    return sample("nb035")
+
+
+@pytest.fixture
 def read_only(samples):
     return lambda name: Desk(samples / name / "home" / ".nanobot")
 
@@ -124,13 +129,12 @@ def test_nuls_of_a_power_cut_are_reported_and_cost_one_line(read_only):
     assert (problem.where, problem.line) == ("sessions/cli_direct.jsonl", 4)
 
 
-def test_listing_changes_nothing_and_the_second_time_reads_nothing(sample, monkeypatch):
-    desk = sample("nb035")
-    before = {path: path.stat().st_mtime_ns for path in desk.paths.home.rglob("*")}
-    first = desk.sessions.list()
+def test_listing_changes_nothing_and_the_second_time_reads_nothing(nb035, monkeypatch):
+    before = {path: path.stat().st_mtime_ns for path in nb035.paths.home.rglob("*")}
+    first = nb035.sessions.list()
     monkeypatch.setattr(core_files, "open_plainly", None)
-    assert desk.sessions.list() == first
-    assert {path: path.stat().st_mtime_ns for path in desk.paths.home.rglob("*")} == before
+    assert nb035.sessions.list() == first
+    assert {path: path.stat().st_mtime_ns for path in nb035.paths.home.rglob("*")} == before
 
 
 def test_a_changed_file_is_counted_again(desk):
@@ -344,13 +348,12 @@ def test_a_preview_tells_what_would_go_and_changes_nothing(sample):
     assert not desk.paths.data.exists()
 
 
-def test_compaction_keeps_the_last_messages_and_undo_brings_back_every_byte(sample):
-    desk = sample("nb035")
-    path = desk.file(TALK)
+def test_compaction_keeps_the_last_messages_and_undo_brings_back_every_byte(nb035):
+    path = nb035.file(TALK)
     path.chmod(0o640)
-    before, old = path.read_bytes(), desk.sessions.get(TALK)
-    operation = desk.sessions.compact(TALK, keep=10)
-    new = desk.sessions.get(TALK)
+    before, old = path.read_bytes(), nb035.sessions.get(TALK)
+    operation = nb035.sessions.compact(TALK, keep=10)
+    new = nb035.sessions.get(TALK)
     assert [message.raw for message in new.messages] == [message.raw for message in old.messages[-10:]]
     assert (new.key, new.metadata, new.updated_at) == (old.key, old.metadata, old.updated_at)
     assert (new.last_archived, new.last_consolidated) == (
@@ -360,22 +363,21 @@ def test_compaction_keeps_the_last_messages_and_undo_brings_back_every_byte(samp
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert operation.label == f"compact session {TALK} to 10 of {len(old.messages)} messages"
     compacted = path.read_bytes()
-    undo = desk.undo(operation)
+    undo = nb035.undo(operation)
     assert path.read_bytes() == before
-    desk.undo(undo)
+    nb035.undo(undo)
     assert path.read_bytes() == compacted
 
 
-def test_undo_brings_back_what_was_removed_after_the_agent_went_on(sample):
-    desk = sample("nb035")
-    path = desk.file(TALK)
-    old = desk.sessions.get(TALK)
-    operation = desk.sessions.compact(TALK, keep=10)
+def test_undo_brings_back_what_was_removed_after_the_agent_went_on(nb035):
+    path = nb035.file(TALK)
+    old = nb035.sessions.get(TALK)
+    operation = nb035.sessions.compact(TALK, keep=10)
     head, _, rest = path.read_bytes().partition(b"\n")
     changed = json.loads(head) | {"updated_at": "2027-01-01T00:00:00"}
     path.write_bytes(line(changed) + rest + said("new one") + said("new two", role="assistant"))
-    desk.undo(operation)
-    new = desk.sessions.get(TALK)
+    nb035.undo(operation)
+    new = nb035.sessions.get(TALK)
     assert [message.raw for message in new.messages[:-2]] == [message.raw for message in old.messages]
     assert [message.content for message in new.messages[-2:]] == ["message new one", "message new two"]
     assert (new.last_archived, new.last_consolidated) == (old.last_archived, old.last_consolidated)
@@ -383,29 +385,26 @@ def test_undo_brings_back_what_was_removed_after_the_agent_went_on(sample):
     assert not new.problems
 
 
-def test_undo_refuses_when_the_kept_messages_were_changed(sample):
-    desk = sample("nb035")
-    path = desk.file(TALK)
-    operation = desk.sessions.compact(TALK, keep=10)
+def test_undo_refuses_when_the_kept_messages_were_changed(nb035):
+    path = nb035.file(TALK)
+    operation = nb035.sessions.compact(TALK, keep=10)
     path.write_bytes(path.read_bytes().replace(b'"role": "user"', b'"role": "system"', 1))
     data = path.read_bytes()
     with pytest.raises(Conflict):
-        desk.undo(operation)
+        nb035.undo(operation)
     assert path.read_bytes() == data
 
 
-def test_a_session_that_was_deleted_meanwhile_is_a_conflict(sample):
-    desk = sample("nb035")
-    operation = desk.sessions.compact(TALK, keep=10)
-    desk.file(TALK).unlink()
+def test_a_session_that_was_deleted_meanwhile_is_a_conflict(nb035):
+    operation = nb035.sessions.compact(TALK, keep=10)
+    nb035.file(TALK).unlink()
     with pytest.raises(Conflict, match="gone"):
-        desk.undo(operation)
+        nb035.undo(operation)
 
 
-def test_a_tool_call_stays_with_its_result(sample):
-    desk = sample("nb035")
-    desk.sessions.compact("cli:direct", keep=1)
-    session = desk.sessions.get("cli:direct")
+def test_a_tool_call_stays_with_its_result(nb035):
+    nb035.sessions.compact("cli:direct", keep=1)
+    session = nb035.sessions.get("cli:direct")
     calls = {call.id for message in session.messages for call in message.tool_calls}
     assert all(message.tool_call_id in calls for message in session.messages if message.role == "tool")
 
@@ -421,75 +420,69 @@ def test_every_sample_session_survives_compaction_and_undo(sample, keep):
         assert {path: (desk.paths.workspace / path).read_bytes() for path in before} == before
 
 
-def test_a_short_session_has_nothing_to_compact(sample):
-    desk = sample("nb035")
+def test_a_short_session_has_nothing_to_compact(nb035):
     with pytest.raises(NothingToDo):
-        desk.sessions.compact("cli:direct", keep=300)
+        nb035.sessions.compact("cli:direct", keep=300)
     with pytest.raises(BadInput):
-        desk.sessions.compact("cli:direct", keep=0)
-    assert desk.sessions.compact_all(keep=300) == []
-    assert not desk.paths.data.exists()
+        nb035.sessions.compact("cli:direct", keep=0)
+    assert nb035.sessions.compact_all(keep=300) == []
+    assert not nb035.paths.data.exists()
 
 
-def test_nothing_is_compacted_while_an_agent_runs_unless_a_person_insists(sample):
-    desk = sample("nb035")
-    before = desk.file(TALK).read_bytes()
-    desk.agent = RUNNING
-    assert "nanobot gateway runs (process 4711)" in desk.sessions.compact_preview(TALK, keep=10).refused
+def test_nothing_is_compacted_while_an_agent_runs_unless_a_person_insists(nb035):
+    before = nb035.file(TALK).read_bytes()
+    nb035.agent = RUNNING
+    assert "nanobot gateway runs (process 4711)" in nb035.sessions.compact_preview(TALK, keep=10).refused
     with pytest.raises(Refused):
-        desk.sessions.compact(TALK, keep=10)
+        nb035.sessions.compact(TALK, keep=10)
     with pytest.raises(Refused):
-        desk.sessions.compact_all(keep=10)
-    assert desk.file(TALK).read_bytes() == before
-    operation = desk.sessions.compact(TALK, keep=10, force=True)
+        nb035.sessions.compact_all(keep=10)
+    assert nb035.file(TALK).read_bytes() == before
+    operation = nb035.sessions.compact(TALK, keep=10, force=True)
     with pytest.raises(Refused):
-        desk.undo(operation)
-    desk.agent = Presence()
-    desk.undo(operation)
-    assert desk.file(TALK).read_bytes() == before
+        nb035.undo(operation)
+    nb035.agent = Presence()
+    nb035.undo(operation)
+    assert nb035.file(TALK).read_bytes() == before
 
 
-def test_the_layer_refuses_by_itself_when_an_agent_came_up_in_between(sample):
-    desk = sample("nb035")
-    operation = desk.sessions.compact(TALK, keep=10)
-    desk.agent = RUNNING
+def test_the_layer_refuses_by_itself_when_an_agent_came_up_in_between(nb035):
+    operation = nb035.sessions.compact(TALK, keep=10)
+    nb035.agent = RUNNING
     with pytest.raises(Refused):
-        desk.layer.check(operation.inverse())
+        nb035.layer.check(operation.inverse())
     with pytest.raises(Refused):
-        desk.layer.apply(operation, operation.inverse())
+        nb035.layer.apply(operation, operation.inverse())
 
 
-def test_a_turn_in_flight_is_not_voided(sample):
-    desk = sample("nb035")
-    checkpoint = desk.file(TALK).with_name(key_to_name(TALK).replace(".jsonl", ".checkpoint.json"))
+def test_a_turn_in_flight_is_not_voided(nb035):
+    checkpoint = nb035.file(TALK).with_name(key_to_name(TALK).replace(".jsonl", ".checkpoint.json"))
     checkpoint.write_text("{}")
-    assert next(info for info in desk.sessions.list() if info.key == TALK).checkpoint
+    assert next(info for info in nb035.sessions.list() if info.key == TALK).checkpoint
     with pytest.raises(Refused, match="checkpoint"):
-        desk.sessions.compact(TALK, keep=10)
-    done = desk.sessions.compact_all(keep=10)
+        nb035.sessions.compact(TALK, keep=10)
+    done = nb035.sessions.compact_all(keep=10)
     assert TALK not in {change.key for operation in done for change in operation.changes}
-    assert len(desk.sessions.get(TALK).messages) > 10
-    desk.sessions.compact(TALK, keep=10, force=True)
+    assert len(nb035.sessions.get(TALK).messages) > 10
+    nb035.sessions.compact(TALK, keep=10, force=True)
 
 
-def test_a_change_between_plan_and_write_is_a_conflict(sample):
-    desk = sample("nb035")
-    path = desk.file(TALK)
+def test_a_change_between_plan_and_write_is_a_conflict(nb035):
+    path = nb035.file(TALK)
     kept = path.read_bytes()
-    operation = desk.sessions.compact(TALK, keep=10)
-    desk.undo(operation)
+    operation = nb035.sessions.compact(TALK, keep=10)
+    nb035.undo(operation)
     path.write_bytes(kept + said("in between"))
     with pytest.raises(Conflict):
-        desk.perform(operation)
+        nb035.perform(operation)
     assert path.read_bytes() == kept + said("in between")
 
 
-def test_applying_again_what_is_already_so_changes_nothing(sample):
-    desk = sample("nb035")
-    operation = desk.sessions.compact(TALK, keep=10)
-    found = desk.file(TALK).stat()
-    desk.layer.apply(operation, operation.changes)
-    assert desk.file(TALK).stat().st_mtime_ns == found.st_mtime_ns
+def test_applying_again_what_is_already_so_changes_nothing(nb035):
+    operation = nb035.sessions.compact(TALK, keep=10)
+    found = nb035.file(TALK).stat()
+    nb035.layer.apply(operation, operation.changes)
+    assert nb035.file(TALK).stat().st_mtime_ns == found.st_mtime_ns
 
 
 def test_the_agents_lock_is_waited_for_and_taken_only_where_it_exists(sample):
@@ -508,11 +501,10 @@ def test_the_agents_lock_is_waited_for_and_taken_only_where_it_exists(sample):
     assert not any(path.name.startswith(".") for path in old.layout.sessions_dir.iterdir())
 
 
-def test_nothing_is_left_beside_the_files(sample):
-    desk = sample("nb035")
-    names = sorted(os.listdir(desk.layout.sessions_dir))
-    desk.undo(desk.sessions.compact(TALK, keep=10))
-    assert sorted(os.listdir(desk.layout.sessions_dir)) == names
+def test_nothing_is_left_beside_the_files(nb035):
+    names = sorted(os.listdir(nb035.layout.sessions_dir))
+    nb035.undo(nb035.sessions.compact(TALK, keep=10))
+    assert sorted(os.listdir(nb035.layout.sessions_dir)) == names
 
 
 def test_provider_state_goes_when_messages_go(desk):
@@ -547,50 +539,46 @@ def test_a_session_elsewhere_than_the_agent_looks_is_left_alone(desk):
 
 
 @pytest.mark.parametrize("name", ["../workspace/SOUL.md", "/etc/passwd", ".hidden.jsonl", "x.json", "a/b.jsonl", ""])
-def test_a_recorded_path_never_leads_out_of_the_sessions_folder(sample, name):
-    desk = sample("nb035")
-    operation = desk.sessions.compact(TALK, keep=10)
+def test_a_recorded_path_never_leads_out_of_the_sessions_folder(nb035, name):
+    operation = nb035.sessions.compact(TALK, keep=10)
     (change,) = operation.changes
     forged = change._replace(before={**change.before, "path": name}, after={**change.after, "path": name})
     with pytest.raises(BadInput):
-        desk.layer.check([forged])
+        nb035.layer.check([forged])
     with pytest.raises(BadInput):
-        desk.layer.apply(operation, [forged])
+        nb035.layer.apply(operation, [forged])
 
 
-def test_a_session_replaced_by_a_link_is_refused(sample, tmp_path):
-    desk = sample("nb035")
-    path = desk.file(TALK)
-    operation = desk.sessions.compact(TALK, keep=10)
+def test_a_session_replaced_by_a_link_is_refused(nb035, tmp_path):
+    path = nb035.file(TALK)
+    operation = nb035.sessions.compact(TALK, keep=10)
     target = tmp_path / "target"
     shutil.move(path, target)
     data = target.read_bytes()
     path.symlink_to(target)
     with pytest.raises(Refused):
-        desk.undo(operation)
+        nb035.undo(operation)
     assert target.read_bytes() == data
 
 
-def test_a_removed_file_and_a_made_one_are_changes_too(sample):
-    desk = sample("nb035")
-    path = desk.file(TALK)
+def test_a_removed_file_and_a_made_one_are_changes_too(nb035):
+    path = nb035.file(TALK)
     data = path.read_bytes()
-    compact = desk.sessions.compact(TALK, keep=10)
-    desk.undo(compact)
+    compact = nb035.sessions.compact(TALK, keep=10)
+    nb035.undo(compact)
     (change,) = compact.changes
-    gone = desk.perform(new_operation("session.delete", "delete", [change._replace(after=None)]))
+    gone = nb035.perform(new_operation("session.delete", "delete", [change._replace(after=None)]))
     assert not path.exists()
-    desk.undo(gone)
+    nb035.undo(gone)
     assert path.read_bytes() == data
     with pytest.raises(Conflict, match="already"):
-        desk.layer.check([change._replace(before=None)])
+        nb035.layer.check([change._replace(before=None)])
 
 
-def test_the_removed_messages_stay_readable_in_the_backups(sample):
-    desk = sample("nb035")
-    before = desk.file(TALK).read_bytes()
-    (change,) = desk.sessions.compact(TALK, keep=10).changes
-    kept = desk.paths.backups / change.before["blob"]
+def test_the_removed_messages_stay_readable_in_the_backups(nb035):
+    before = nb035.file(TALK).read_bytes()
+    (change,) = nb035.sessions.compact(TALK, keep=10).changes
+    kept = nb035.paths.backups / change.before["blob"]
     assert kept.read_bytes() == before
     assert parse_session(kept.read_bytes(), "", TALK).messages
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600

@@ -1,19 +1,14 @@
 """Corrections that contradict each other: the last word holds; what only looks like it stands side by side."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.lessons import rank
 from nanomem_tui.store.values import Lesson
 from tests.memory.turns import turn
-from tests.store.homes import make_home
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 S = "telegram:1"
@@ -96,47 +91,47 @@ HARMLESS = (
 )
 
 
-def lesson(number: int, text: str, **fields: str) -> Lesson:
+def lesson(number, text, **fields):
     at = clock.iso(NOW + timedelta(minutes=number))
     made = Lesson(f"lesson_{number}", f"k{number}", "response:alignment", "", text, "session", S, confidence=5)
-    return made._replace(**{"source": "user_feedback", "updated_at": at, **fields})  # type: ignore[arg-type]
+    return made._replace(**{"source": "user_feedback", "updated_at": at, **fields})
 
 
-def given(*rows: Lesson, session: str = S) -> set[str]:
+def given(*rows, session=S):
     return {one.id for one in rank(rows, "x", Settings(), NOW + timedelta(hours=1), session_key=session)}
 
 
 @pytest.mark.parametrize(("one", "other"), FLIPS)
-def test_of_two_corrections_that_contradict_each_other_the_last_holds(one: str, other: str) -> None:
+def test_of_two_corrections_that_contradict_each_other_the_last_holds(one, other):
     language = "response:language" if "中文" in one else "response:alignment"
     assert given(lesson(1, one, trigger=language), lesson(2, other, trigger=language)) == {"lesson_2"}
 
 
 @pytest.mark.parametrize(("first", "second"), [pair for pair in FLIPS if not pair[1].endswith("use spaces")])
-def test_and_in_the_other_order_the_other_one(first: str, second: str) -> None:
+def test_and_in_the_other_order_the_other_one(first, second):
     language = "response:language" if "中文" in first else "response:alignment"
     assert given(lesson(2, first, trigger=language), lesson(1, second, trigger=language)) == {"lesson_2"}
 
 
 @pytest.mark.parametrize(("one", "other"), HARMLESS)
-def test_what_does_not_plainly_contradict_stands_side_by_side(one: str, other: str) -> None:
+def test_what_does_not_plainly_contradict_stands_side_by_side(one, other):
     assert given(lesson(1, one), lesson(2, other)) == {"lesson_1", "lesson_2"}
     assert given(lesson(2, one), lesson(1, other)) == {"lesson_1", "lesson_2"}
 
 
-def test_what_orders_two_things_is_not_held_back_for_one_of_them() -> None:
+def test_what_orders_two_things_is_not_held_back_for_one_of_them():
     assert given(lesson(1, "never use tabs, never use emojis"), lesson(2, "use emojis")) == {"lesson_1", "lesson_2"}
     assert given(lesson(2, "never use tabs, never use emojis"), lesson(1, "use emojis")) == {"lesson_2"}
 
 
-def test_who_says_it_a_third_time_is_heard_and_what_agrees_stays() -> None:
+def test_who_says_it_a_third_time_is_heard_and_what_agrees_stays():
     rows = [lesson(1, "always use tabs"), lesson(2, "never use tabs"), lesson(3, "No, use tabs")]
     assert given(*rows) == {"lesson_1", "lesson_3"}
     assert given(*rows[:2]) == {"lesson_2"}
     assert given(rows[0]) == {"lesson_1"}, "it is kept, and counts again"
 
 
-def test_a_correction_holds_in_its_chat_and_takes_no_place_of_what_a_person_wrote() -> None:
+def test_a_correction_holds_in_its_chat_and_takes_no_place_of_what_a_person_wrote():
     everywhere = lesson(9, "always use tabs", scope="global", session_key="", source="auto_promoted")
     written = lesson(8, "use tabs", scope="global", session_key="", source="manual")
     here = lesson(1, "never use tabs")
@@ -144,17 +139,16 @@ def test_a_correction_holds_in_its_chat_and_takes_no_place_of_what_a_person_wrot
     assert given(everywhere, written, here, session="cli:direct") == {"lesson_9", "lesson_8"}
 
 
-def test_a_correction_of_a_turn_holds_the_one_before_back_and_that_is_told(tmp_path: Path) -> None:
-    with open_workspace(make_home(tmp_path)) as ws:
-        turn(ws, "Format the file", "I formatted it with four spaces for each level.")
-        turn(ws, "No, always use tabs", "All lines are indented with tabs now.")
-        turn(ws, "Never use tabs", "Spaces again.")
-        rows = {row.better_action: row for row in ws.lessons.all() if row.source == "user_feedback"}
-        first, last = rows["No, always use tabs"], rows["Never use tabs"]
-        assert first.enabled
-        assert ws.lessons.newer(first) == last
-        assert ws.lessons.newer(last) is None
-        assert ws.lessons.why_not(first.id, "tabs", first.session_key).startswith(f"{last.id} says otherwise")
-        assert ws.lessons.why_not(last.id, "tabs", last.session_key) == ""
-        ws.lessons.delete([last.id])
-        assert ws.lessons.newer(first) is None
+def test_a_correction_of_a_turn_holds_the_one_before_back_and_that_is_told(ws):
+    turn(ws, "Format the file", "I formatted it with four spaces for each level.")
+    turn(ws, "No, always use tabs", "All lines are indented with tabs now.")
+    turn(ws, "Never use tabs", "Spaces again.")
+    rows = {row.better_action: row for row in ws.lessons.all() if row.source == "user_feedback"}
+    first, last = rows["No, always use tabs"], rows["Never use tabs"]
+    assert first.enabled
+    assert ws.lessons.newer(first) == last
+    assert ws.lessons.newer(last) is None
+    assert ws.lessons.why_not(first.id, "tabs", first.session_key).startswith(f"{last.id} says otherwise")
+    assert ws.lessons.why_not(last.id, "tabs", last.session_key) == ""
+    ws.lessons.delete([last.id])
+    assert ws.lessons.newer(first) is None

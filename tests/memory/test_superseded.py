@@ -1,10 +1,5 @@
 """What is superseded reaches no agent, on whatever way it asks; what stands does."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -13,18 +8,15 @@ from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.memory.recall.scoring import PROFILES
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.servers.tools import Tools
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import said, turn_input
-from tests.store.homes import make_home
 
 OLD, NEW, ASKED = "User lives in Berlin", "User lives in Munich", "where does the user live: Berlin or Munich"
 
 
 @pytest.fixture(params=[False, True], ids=["in RAM", "from the database"])
-def ws(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Workspace]:
+def ws(workspace, request):
     """A workspace in which one home superseded another, in the same sitting or opened anew."""
-    home = make_home(tmp_path)
-    with open_workspace(home) as opened:
+    with open_workspace(workspace) as opened:
         opened.items.add(OLD)
         opened.items.add(NEW)
         opened.lessons.add("always use tabs", "Always use tabs")
@@ -33,12 +25,12 @@ def ws(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Workspace]:
         if not request.param:
             yield opened
             return
-    with open_workspace(home) as again:
+    with open_workspace(workspace) as again:
         yield again
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
-def test_no_profile_recalls_it(ws: Workspace, profile: str) -> None:
+def test_no_profile_recalls_it(ws, profile):
     for warm in (False, True):
         if warm:
             ws.recall.warm(background=False)
@@ -48,7 +40,7 @@ def test_no_profile_recalls_it(ws: Workspace, profile: str) -> None:
         assert OLD not in texts
 
 
-def test_no_turn_context_or_tool_is_given_it(ws: Workspace) -> None:
+def test_no_turn_context_or_tool_is_given_it(ws):
     block = ws.engine.preview(turn_input(said(ASKED))).block
     context = ws.context.block(ws.context.assemble(ASKED, 2_000))
     tools = Tools(ws, Audience("telegram", "42"))
@@ -61,13 +53,13 @@ def test_no_turn_context_or_tool_is_given_it(ws: Workspace) -> None:
     assert "Always use tabs" not in lessons
 
 
-def test_what_is_written_for_an_agent_leaves_it_out(ws: Workspace, tmp_path: Path) -> None:
+def test_what_is_written_for_an_agent_leaves_it_out(ws, tmp_path):
     data = ws.transfer.export("scoped-db", tmp_path / "memory.db").path.read_bytes()
     assert NEW.encode() in data
     assert OLD.encode() not in data
 
 
-def test_the_mark_lasts_and_names_both(ws: Workspace) -> None:
+def test_the_mark_lasts_and_names_both(ws):
     tables = {"item": ws.store.load().items, "lesson": ws.store.load().lessons}
     rows = {row.text: row for row in ws.items.all()}
 

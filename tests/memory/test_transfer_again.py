@@ -1,10 +1,5 @@
 """Our own exports imported again: what is unchanged is here, what was deleted stays deleted, whatever a text holds."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -14,8 +9,9 @@ from nanomem_tui.memory.transfer import backfill, markdown
 from nanomem_tui.memory.transfer.service import EXPORT_FORMATS
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
+
+HOME = {"items": 1, "lessons": 1}
 
 TEXTS = (
     "two lines\r\nand a third\n\x0b",
@@ -29,20 +25,19 @@ TEXTS = (
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(ws):
     """A workspace with texts of every kind, and times in parts of a second."""
-    with open_workspace(make_home(tmp_path / "own", items=1, lessons=1)) as opened:
-        rows = [
-            Item(f"t{number}", text, created_at=f"2026-03-0{number + 1}T04:05:06.789012+00:00",
-                 updated_at=f"2026-04-0{number + 1}T04:05:06.789012+00:00", scope_key=opened.items.all()[0].scope_key)
-            for number, text in enumerate(TEXTS)
-        ]  # fmt: skip
-        opened.perform(new_operation("items.add", "texts", [change_of("item", None, row) for row in rows]))
-        yield opened
+    rows = [
+        Item(f"t{number}", text, created_at=f"2026-03-0{number + 1}T04:05:06.789012+00:00",
+             updated_at=f"2026-04-0{number + 1}T04:05:06.789012+00:00", scope_key=ws.items.all()[0].scope_key)
+        for number, text in enumerate(TEXTS)
+    ]  # fmt: skip
+    ws.perform(new_operation("items.add", "texts", [change_of("item", None, row) for row in rows]))
+    return ws
 
 
 @pytest.mark.parametrize("name", EXPORT_FORMATS)
-def test_what_is_unchanged_is_here(ws: Workspace, tmp_path: Path, name: str) -> None:
+def test_what_is_unchanged_is_here(ws, tmp_path, name):
     path = ws.transfer.export(name, tmp_path / "file").path
     told = [(entry.verdict, entry.why) for entry in ws.transfer.preview(path).entries]
     assert len(told) == (1 if name == "lessons" else 9 if name == "jsonl" else 8)
@@ -50,7 +45,7 @@ def test_what_is_unchanged_is_here(ws: Workspace, tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("name", [name for name in EXPORT_FORMATS if name != "lessons"])
-def test_what_was_deleted_here_comes_back_when_it_is_asked_for_only(ws: Workspace, tmp_path: Path, name: str) -> None:
+def test_what_was_deleted_here_comes_back_when_it_is_asked_for_only(ws, tmp_path, name):
     path = ws.transfer.export(name, tmp_path / "file").path
     before = {row.id: row.text for row in ws.items.all()}
     ws.items.delete(list(before))
@@ -66,7 +61,7 @@ def test_what_was_deleted_here_comes_back_when_it_is_asked_for_only(ws: Workspac
     assert ws.items.all() == []
 
 
-def test_what_is_remembered_again_is_not_deleted(ws: Workspace, tmp_path: Path) -> None:
+def test_what_is_remembered_again_is_not_deleted(ws, tmp_path):
     path = ws.transfer.export("markdown", tmp_path / "file").path
     ws.items.delete(["ltm_1"])
     again = ws.items.add("Item number 1")[1]
@@ -78,7 +73,7 @@ def test_what_is_remembered_again_is_not_deleted(ws: Workspace, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("how", ["import", "backfill"])
-def test_what_an_undone_import_or_backfill_brought_was_deleted_by_nobody(tmp_path: Path, how: str) -> None:
+def test_what_an_undone_import_or_backfill_brought_was_deleted_by_nobody(tmp_path, how):
     home = make_home(tmp_path, items=0, lessons=0)
     note = home / "memory" / "MEMORY.md"
     note.write_text("# Facts\n- Anna likes tea\n")
@@ -93,7 +88,7 @@ def test_what_an_undone_import_or_backfill_brought_was_deleted_by_nobody(tmp_pat
         assert ws.transfer.preview(note).counts["new"] == 1
 
 
-def test_a_page_is_known_whatever_it_is_called(ws: Workspace, tmp_path: Path) -> None:
+def test_a_page_is_known_whatever_it_is_called(ws, tmp_path):
     page = ws.transfer.export("markdown", tmp_path / "markdown-all").path
     assert ws.transfer.preview(page).format == "markdown"
     for text in ("# a script\necho - [x]\n", "", "- a list\n", "# Facts\n\0- [2026-01-02 03:04:05 UTC] x\n"):
@@ -102,7 +97,7 @@ def test_a_page_is_known_whatever_it_is_called(ws: Workspace, tmp_path: Path) ->
             ws.transfer.preview(page)
 
 
-def test_a_comment_holds_no_memories() -> None:
+def test_a_comment_holds_no_memories():
     text = (
         "<!--\n- [2026-01-02 03:04:05 UTC] hidden\n-->\n"
         "- [2026-01-02 03:04:05 UTC] a <!-- b --> c\n- Ana likes tea <!-- e\nf\n"

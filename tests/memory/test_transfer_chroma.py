@@ -1,24 +1,19 @@
 """A Chroma folder of the crystallized system: its facts come in, each once, and no byte of the folder changes."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.workspace import Workspace
 from tests.agents import chroma_homes
 from tests.agents.chroma_homes import fact, named
 from tests.agents.test_chroma_folder import listing
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 CRYSTAL = "crystal/home/.nanobot/memory.db"
 REAL = """
@@ -36,13 +31,7 @@ kept.upsert(ids=["fact::Drinks::tea 1"], embeddings=[[0.3, 0.2, 0.1]], documents
 """
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as workspace:
-        yield workspace
-
-
-def facts_of(samples: Path) -> list[dict[str, Any]]:
+def facts_of(samples):
     """The facts of the sample, as its index has them."""
     with closing(sqlite3.connect(f"file:{samples / CRYSTAL}?immutable=1", uri=True)) as connection:
         rows = connection.execute("SELECT category, key, value, domain, sub_category, updated_at FROM facts").fetchall()
@@ -51,9 +40,7 @@ def facts_of(samples: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("release", chroma_homes.SCHEMAS)
 @pytest.mark.parametrize("first", ["memory.db", "chroma"])
-def test_the_table_and_its_index_give_each_fact_once(
-    ws: Workspace, samples: Path, tmp_path: Path, release: str, first: str
-) -> None:
+def test_the_table_and_its_index_give_each_fact_once(ws, samples, tmp_path, release, first):
     folder = tmp_path / "chroma"
     chroma_homes.make(folder, {"nanobot_memory": named(facts_of(samples))}, release)
     before = listing(folder)
@@ -66,7 +53,7 @@ def test_the_table_and_its_index_give_each_fact_once(
     assert listing(folder) == before
 
 
-def test_of_both_collections_the_newer_value_stands(ws: Workspace, tmp_path: Path) -> None:
+def test_of_both_collections_the_newer_value_stands(ws, tmp_path):
     old = fact("Drinks", "tea", "green", "Home")
     new = {**fact("Drinks", "tea", "black", "Home"), "updated_at": "2026-03-01T00:00:00"}
     other = fact("Drinks", "coffee", "none")
@@ -82,8 +69,8 @@ def test_of_both_collections_the_newer_value_stands(ws: Workspace, tmp_path: Pat
     assert ws.transfer.preview(path.parent).todo == []
 
 
-def test_what_its_metadata_lack_is_taken_from_the_document_and_the_id(ws: Workspace, tmp_path: Path) -> None:
-    entries: dict[str, dict[str, Any]] = {
+def test_what_its_metadata_lack_is_taken_from_the_document_and_the_id(ws, tmp_path):
+    entries = {
         "fact::Drinks::tea": {"chroma:document": "Domain: Home\nКатегория: no\nКлюч: no\nЗначение: green\nand warm",
                               "category": "Drinks", "key": "tea"},
         "fact::Drinks::a::b": {"value": 42},
@@ -103,7 +90,7 @@ def test_what_its_metadata_lack_is_taken_from_the_document_and_the_id(ws: Worksp
     assert plan.kinds == {"fact": {"new": 2, "bad": 2}}
 
 
-def test_a_home_is_imported_with_its_index(ws: Workspace, samples: Path, tmp_path: Path) -> None:
+def test_a_home_is_imported_with_its_index(ws, samples, tmp_path):
     home = tmp_path / "theirs"
     chroma_homes.make(home / "chroma", {"nanobot_facts": named([*facts_of(samples), fact("c", "only there", "v")])})
     (home / "memory.db").write_bytes((samples / CRYSTAL).read_bytes())
@@ -120,7 +107,7 @@ def test_a_home_is_imported_with_its_index(ws: Workspace, samples: Path, tmp_pat
 
 
 @pytest.mark.parametrize("data", [b"", b"SQLite format 3\0" + b"\xff" * 5000, b"nothing"])
-def test_a_broken_folder_is_one_line(ws: Workspace, tmp_path: Path, data: bytes) -> None:
+def test_a_broken_folder_is_one_line(ws, tmp_path, data):
     folder = tmp_path / "chroma"
     folder.mkdir()
     (folder / "chroma.sqlite3").write_bytes(data)
@@ -130,7 +117,7 @@ def test_a_broken_folder_is_one_line(ws: Workspace, tmp_path: Path, data: bytes)
 
 
 @pytest.mark.vectors
-def test_a_folder_that_the_real_one_made_is_read(ws: Workspace, tmp_path: Path) -> None:
+def test_a_folder_that_the_real_one_made_is_read(ws, tmp_path):
     folder = tmp_path / "chroma"
     subprocess.run([sys.executable, "-c", REAL, str(folder)], check=True, capture_output=True)
     before = listing(folder)

@@ -1,22 +1,18 @@
 """`memory.db` of the crystallized system: all five kinds come in, are known again, and go back as they came."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory.transfer import crystallized
-from nanomem_tui.memory.transfer.import_plan import ImportPlan
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill, make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 CRYSTAL = "crystal/home/.nanobot/memory.db"
 KINDS = {"fact": 91, "journal": 45, "message": 360, "reflection": 20, "usage": 10}
@@ -25,18 +21,12 @@ NOW = "2026-02-15T08:37:00"
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path, items=0, lessons=0)) as workspace:
-        yield workspace
-
-
-@pytest.fixture
-def source(samples: Path, tmp_path: Path) -> Path:
+def source(samples, tmp_path):
     """A copy of the sample that a test may change."""
     return Path(shutil.copyfile(samples / CRYSTAL, tmp_path / "memory.db"))
 
 
-def database(path: Path, **rows: Sequence[Sequence[Any]]) -> Path:
+def database(path, **rows):
     """A database of that system with these rows: by table, in the order of the columns without the id."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
@@ -53,26 +43,26 @@ def database(path: Path, **rows: Sequence[Sequence[Any]]) -> Path:
     return path
 
 
-def change(path: Path, *statements: str) -> None:
+def change(path, *statements):
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
             connection.execute(statement)
         connection.commit()
 
 
-def imported(ws: Workspace, path: Path) -> ImportPlan:
+def imported(ws, path):
     plan = ws.transfer.preview(path)
     ws.transfer.run(plan)
     return plan
 
 
-def stored(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+def stored(path):
     """Every row of every table, without its id, in a fixed order."""
     with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
         return {name: sorted(row[1:] for row in connection.execute(f"SELECT * FROM {name}")) for name in TABLES}
 
 
-def test_everything_in_it_is_found_afterwards(ws: Workspace, samples: Path) -> None:
+def test_everything_in_it_is_found_afterwards(ws, samples):
     path = samples / CRYSTAL
     plan = imported(ws, path)
     assert plan.kinds == {kind: {"new": number} for kind, number in KINDS.items()}
@@ -99,7 +89,7 @@ def test_everything_in_it_is_found_afterwards(ws: Workspace, samples: Path) -> N
         assert sum(info.messages for info in again.sessions.list()) == 360
 
 
-def test_it_is_one_operation_that_is_taken_back_and_made_again(ws: Workspace, samples: Path) -> None:
+def test_it_is_one_operation_that_is_taken_back_and_made_again(ws, samples):
     imported(ws, samples / CRYSTAL)
     (entry,) = ws.log()
     what = "import 91 items, 45 journal entries, 360 messages, 20 reflections and 10 rows of token use from memory.db"
@@ -112,21 +102,20 @@ def test_it_is_one_operation_that_is_taken_back_and_made_again(ws: Workspace, sa
     assert len(ws.transfer.records()) == 435
 
 
-def test_a_killed_import_is_whole_or_not_there(tmp_path: Path, samples: Path) -> None:
-    home = make_home(tmp_path / "killed", items=0, lessons=0)
-    ws = open_workspace(home)
+def test_a_killed_import_is_whole_or_not_there(workspace, samples):
+    ws = open_workspace(workspace)
     plan = ws.transfer.preview(samples / CRYSTAL)
     kill(ws)
-    with open_workspace(home) as ws:
+    with open_workspace(workspace) as ws:
         assert ws.transfer.records() == []
         ws.transfer.run(plan)
         kill(ws)
-    with open_workspace(home) as ws:
+    with open_workspace(workspace) as ws:
         assert len(ws.transfer.records()) == 435
         assert ws.transfer.preview(samples / CRYSTAL).counts["same"] == 526
 
 
-def test_what_a_person_changed_or_deleted_stays_so(ws: Workspace, source: Path) -> None:
+def test_what_a_person_changed_or_deleted_stays_so(ws, source):
     imported(ws, source)
     fact, other = ws.facts.all()[:2]
     entry, gone = ws.journal.entries()[:2]
@@ -152,7 +141,7 @@ def test_what_a_person_changed_or_deleted_stays_so(ws: Workspace, source: Path) 
     assert {entry.row.id for entry in back.todo} == {other.id, gone.id, reflection.id}
 
 
-def test_a_database_that_went_on_brings_what_is_new(ws: Workspace, source: Path) -> None:
+def test_a_database_that_went_on_brings_what_is_new(ws, source):
     imported(ws, source)
     change(
         source,
@@ -178,7 +167,7 @@ def test_a_database_that_went_on_brings_what_is_new(ws: Workspace, source: Path)
     assert newest.value == fact.value == "changed there" != before.value
 
 
-BROKEN: dict[str, tuple[tuple[Any, ...], str]] = {
+BROKEN = {
     "facts": (
         ((None, "k", "v"), "category missing"),
         (("c", b"\x00", "v"), "key is no text"),
@@ -211,7 +200,7 @@ BROKEN: dict[str, tuple[tuple[Any, ...], str]] = {
         (("2026-02-15", "m", "many", 2, 3, 4, NOW, NOW), "prompt_tokens is no count"),
     ),
 }  # fmt: skip
-WHOLE: dict[str, tuple[Any, ...]] = {
+WHOLE = {
     "facts": ("c", "whole", "v", None, None, NOW, NOW),
     "journal": ("2026-02-15", "whole", NOW),
     "conversations": ("a:1", "user", "whole", NOW),
@@ -221,7 +210,7 @@ WHOLE: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("table", BROKEN)
-def test_a_broken_row_is_named_and_the_rest_comes(ws: Workspace, tmp_path: Path, table: str) -> None:
+def test_a_broken_row_is_named_and_the_rest_comes(ws, tmp_path, table):
     bad = [row + (WHOLE[table][len(row) :]) for row, _ in BROKEN[table]]
     path = database(tmp_path / "x.db", **{table: [WHOLE[table], *bad, (*WHOLE[table][:1], "more", *WHOLE[table][2:])]})
     plan = ws.transfer.preview(path)
@@ -234,7 +223,7 @@ def test_a_broken_row_is_named_and_the_rest_comes(ws: Workspace, tmp_path: Path,
     assert all(problem.what.isprintable() for problem in plan.problems)
 
 
-def test_a_lone_surrogate_is_named_and_left_out(ws: Workspace, tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_named_and_left_out(ws, tmp_path):
     path = database(tmp_path / "x.db", facts=[WHOLE["facts"]], journal=[WHOLE["journal"]] * 2)
     change(
         path,
@@ -249,7 +238,7 @@ def test_a_lone_surrogate_is_named_and_left_out(ws: Workspace, tmp_path: Path) -
     assert plan.counts["new"] == 2
 
 
-def test_a_damaged_database_gives_what_can_be_read(ws: Workspace, source: Path) -> None:
+def test_a_damaged_database_gives_what_can_be_read(ws, source):
     data = bytearray(source.read_bytes())
     page = data.index(b"That charity race sounds great") // 4096 * 4096
     data[page : page + 4096] = b"\xff" * 4096
@@ -260,7 +249,7 @@ def test_a_damaged_database_gives_what_can_be_read(ws: Workspace, source: Path) 
     assert any("conversations cannot be read beyond row" in problem.what for problem in plan.problems)
 
 
-def test_names_that_differ_in_case_are_one_fact_with_both_values(ws: Workspace, tmp_path: Path) -> None:
+def test_names_that_differ_in_case_are_one_fact_with_both_values(ws, tmp_path):
     later = "2026-03-01T00:00:00"
     rows = [
         ("Drinks", "Tea", "green", "Home", "Hot", NOW, NOW),
@@ -281,7 +270,7 @@ def test_names_that_differ_in_case_are_one_fact_with_both_values(ws: Workspace, 
     assert ws.transfer.preview(path).todo == []
 
 
-def test_a_fact_that_is_here_under_another_id_is_known_by_its_names(ws: Workspace, tmp_path: Path) -> None:
+def test_a_fact_that_is_here_under_another_id_is_known_by_its_names(ws, tmp_path):
     _, fact, _ = ws.facts.set("Drinks", "coffee", "black", domain="Home")
     ws.facts.edit(fact.id, key="tea")
     path = database(tmp_path / "x.db", facts=[("drinks", "TEA", "black", "home", None, NOW, NOW)])
@@ -290,7 +279,7 @@ def test_a_fact_that_is_here_under_another_id_is_known_by_its_names(ws: Workspac
     assert plan.todo == []
 
 
-def test_how_a_key_is_written_is_no_difference(ws: Workspace, tmp_path: Path) -> None:
+def test_how_a_key_is_written_is_no_difference(ws, tmp_path):
     _, fact, _ = ws.facts.set("Drinks", "Tea", "green", domain="Home")
     path = database(tmp_path / "x.db", facts=[("DRINKS", "TEA", "green", "home", "Hot", NOW, NOW)])
     (entry,) = ws.transfer.preview(path).entries
@@ -303,7 +292,7 @@ def test_how_a_key_is_written_is_no_difference(ws: Workspace, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00", "9999-12-31T23:59:59", "2026-02-30T00:00:00", "now", ""])
-def test_times_at_the_edge_of_time_stop_nothing(ws: Workspace, tmp_path: Path, moment: str) -> None:
+def test_times_at_the_edge_of_time_stop_nothing(ws, tmp_path, moment):
     rows = {table: [(*row[:-1], moment)] for table, row in WHOLE.items()}
     path = database(tmp_path / "x.db", **rows)
     plan = imported(ws, path)
@@ -313,13 +302,13 @@ def test_times_at_the_edge_of_time_stop_nothing(ws: Workspace, tmp_path: Path, m
     assert ws.transfer.preview(path).todo == []
 
 
-def test_equal_words_in_two_domains_are_two_facts(ws: Workspace, tmp_path: Path) -> None:
+def test_equal_words_in_two_domains_are_two_facts(ws, tmp_path):
     rows = [("c", "k", "v", "Home", None, NOW, NOW), ("c", "k::Work", "v", "Work", None, NOW, NOW)]
     imported(ws, database(tmp_path / "x.db", facts=rows))
     assert {(fact.domain, fact.key, fact.value) for fact in ws.facts.all()} == {("Home", "k", "v"), ("Work", "k", "v")}
 
 
-def test_export_and_import_again_give_the_same(ws: Workspace, samples: Path, tmp_path: Path) -> None:
+def test_export_and_import_again_give_the_same(ws, samples, tmp_path):
     imported(ws, samples / CRYSTAL)
     made = ws.transfer.export("facts-db", tmp_path / "back.db")
     assert (made.words, made.notes) == (
@@ -335,14 +324,14 @@ def test_export_and_import_again_give_the_same(ws: Workspace, samples: Path, tmp
             assert rows(other) == rows(ws), form
 
 
-def rows(ws: Workspace) -> dict[str, Any]:
+def rows(ws):
     found = [*(fact.item for fact in ws.facts.all()), *ws.transfer.records()]
     plain = {row.id: row._replace(revision=0) for row in found}
     return {key: row._replace(scope_key="", expires_at=None) if hasattr(row, "scope_key") else row
             for key, row in plain.items()}  # fmt: skip
 
 
-def test_what_was_noted_here_goes_out_and_is_known_again(ws: Workspace, tmp_path: Path) -> None:
+def test_what_was_noted_here_goes_out_and_is_known_again(ws, tmp_path):
     ws.facts.set("Drinks", "tea", "green", domain="Home")
     ws.facts.set("Drinks", "tea", "black", domain="Work")
     ws.facts.set("Drinks", "tea", "none")
@@ -365,7 +354,7 @@ def test_what_was_noted_here_goes_out_and_is_known_again(ws: Workspace, tmp_path
         assert [row.text for row in other.journal.entries()] == ["a note", "a note"]
 
 
-def test_secrets_in_records_are_written_as_their_names(ws: Workspace, tmp_path: Path) -> None:
+def test_secrets_in_records_are_written_as_their_names(ws, tmp_path):
     key = "AKIA" + "IOSFODNN7EXAMPLQ"
     path = database(
         tmp_path / "x.db",
@@ -381,7 +370,7 @@ def test_secrets_in_records_are_written_as_their_names(ws: Workspace, tmp_path: 
         assert all(key in row.text + row.meta_json for row in other.transfer.records())
 
 
-def test_the_secret_of_a_fact_is_kept_nowhere(ws: Workspace, tmp_path: Path) -> None:
+def test_the_secret_of_a_fact_is_kept_nowhere(ws, tmp_path):
     key = "AKIA" + "IOSFODNN7EXAMPLQ"
     later = "2026-03-01T00:00:00"
     rows = [("c", "k", f"it is {key}", None, None, NOW, NOW), ("c", "old", f"it was {key}", None, None, NOW, NOW),
@@ -394,7 +383,7 @@ def test_the_secret_of_a_fact_is_kept_nowhere(ws: Workspace, tmp_path: Path) -> 
     assert not any(key.encode() in path.read_bytes() for path in files)
 
 
-def test_a_database_in_the_home_is_listed_until_it_is_imported(sample_copy: Callable[[str], Path]) -> None:
+def test_a_database_in_the_home_is_listed_until_it_is_imported(sample_copy):
     home = sample_copy("crystal") / "home" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)
     with open_workspace(home / "workspace") as ws:

@@ -1,24 +1,18 @@
 """Folders to import: what lies in them is found and told, and so is what is not taken."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.memory.transfer import markdown
-from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def preview(tmp_path: Path, samples: Path) -> Callable[[str], ImportPlan]:
+def preview(tmp_path, samples):
     """`preview("crystal/home")`: what an import of that folder of the samples would do."""
 
-    def plan(folder: str) -> ImportPlan:
+    def plan(folder):
         with open_workspace(make_home(tmp_path, items=0)) as ws:
             return ws.transfer.preview(samples / folder)
 
@@ -26,16 +20,14 @@ def preview(tmp_path: Path, samples: Path) -> Callable[[str], ImportPlan]:
 
 
 @pytest.mark.parametrize("folder", ["crystal", "crystal/home", "crystal/home/.nanobot"])
-def test_the_database_of_a_home_without_a_workspace_is_found(preview: Callable[[str], ImportPlan], folder: str) -> None:
+def test_the_database_of_a_home_without_a_workspace_is_found(preview, folder):
     plan = preview(folder)
     assert (plan.format, plan.counts["new"]) == ("facts-db", 526)
     assert plan.notes[0].endswith("memory.db.")
 
 
 @pytest.mark.parametrize("folder", ["nb035", "nb035/home", "nb035/home/.nanobot/workspace"])
-def test_the_files_of_an_agent_are_found_and_what_stays_is_told(
-    preview: Callable[[str], ImportPlan], folder: str
-) -> None:
+def test_the_files_of_an_agent_are_found_and_what_stays_is_told(preview, folder):
     plan = preview(folder)
     assert plan.format == "markdown"
     assert any("小满" in entry.to_json()["text"] for entry in plan.entries)
@@ -47,11 +39,11 @@ def test_the_files_of_an_agent_are_found_and_what_stays_is_told(
     assert beside == [f"Not taken: {name}; name one to import it." for name in filter(None, [others.get(folder)])]
 
 
-def test_markdown_is_left_where_another_file_holds_the_same(preview: Callable[[str], ImportPlan]) -> None:
+def test_markdown_is_left_where_another_file_holds_the_same(preview):
     assert preview("ramfirst").format == "ltm-snapshot and lessons"
 
 
-def test_a_folder_with_nothing_says_so(tmp_path: Path, preview: Callable[[str], ImportPlan]) -> None:
+def test_a_folder_with_nothing_says_so(tmp_path, preview):
     (tmp_path / "letters").mkdir()
     with open_workspace(make_home(tmp_path, items=0)) as ws, pytest.raises(BadInput, match="no memories of a known"):
         ws.transfer.preview(tmp_path / "letters")
@@ -63,7 +55,7 @@ FILES = {
 }  # fmt: skip
 
 
-def test_a_folder_of_files_is_imported_whole_and_what_is_none_is_told(tmp_path: Path) -> None:
+def test_a_folder_of_files_is_imported_whole_and_what_is_none_is_told(tmp_path):
     folder = tmp_path / "pack"
     (folder / "deeper").mkdir(parents=True)
     (folder / "deeper" / "more.md").write_text("- not looked at\n")
@@ -95,7 +87,7 @@ def test_a_folder_of_files_is_imported_whole_and_what_is_none_is_told(tmp_path: 
         assert rows["ltm_1"].created_at, "the file that holds most of a row wins"
 
 
-def test_many_files_that_are_none_are_counted(tmp_path: Path) -> None:
+def test_many_files_that_are_none_are_counted(tmp_path):
     folder = tmp_path / "pack"
     folder.mkdir()
     for number in range(14):
@@ -104,7 +96,7 @@ def test_many_files_that_are_none_are_counted(tmp_path: Path) -> None:
         ws.transfer.preview(folder)
 
 
-def test_what_nobody_filled_in_is_no_memory() -> None:
+def test_what_nobody_filled_in_is_no_memory():
     text = (
         "# User Profile\n\nInformation about the user to help personalize interactions.\n\n- **Name**: (your name)\n"
         "- **Role**: cook (in Rome)\n\n## Technical Level\n- [ ] Beginner\n- [x] Expert\n"
@@ -114,7 +106,7 @@ def test_what_nobody_filled_in_is_no_memory() -> None:
     ]  # fmt: skip
 
 
-def test_every_file_and_folder_of_an_agents_home_is_taken_or_named(tmp_path: Path) -> None:
+def test_every_file_and_folder_of_an_agents_home_is_taken_or_named(tmp_path):
     home = tmp_path / "theirs"
     for name in ("memory/deep", "projects", "skills"):
         (home / name).mkdir(parents=True)
@@ -131,6 +123,6 @@ def test_every_file_and_folder_of_an_agents_home_is_taken_or_named(tmp_path: Pat
     assert left == "Not taken: memory/deep/b.md, memory/other.json, projects (a folder); name one to import it."
 
 
-def test_markdown_beside_a_snapshot_is_named_as_not_taken(preview: Callable[[str], ImportPlan]) -> None:
+def test_markdown_beside_a_snapshot_is_named_as_not_taken(preview):
     (left,) = [note for note in preview("ramfirst/home/.nanobot/workspace").notes if note.startswith("Not taken")]
     assert "memory/MEMORY.md" in left

@@ -1,26 +1,16 @@
 """Imports name where a row stands, what comes twice with other words, and the folder that was meant."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from nanomem_tui import open_workspace
-from nanomem_tui.workspace import Workspace
-from tests.store.homes import item, lesson, make_home
+from tests.store.homes import item, lesson
 
-
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path / "mine", items=0, lessons=0)) as found:
-        yield found
+HOME = {"items": 0, "lessons": 0}
 
 
 @pytest.mark.parametrize("here", [False, True])
-def test_other_words_under_an_id_that_came_are_named(ws: Workspace, tmp_path: Path, here: bool) -> None:
+def test_other_words_under_an_id_that_came_are_named(ws, tmp_path, here):
     path = tmp_path / "LTM_SNAPSHOT.json"
     first, second = item(901, "the first words"), item(901, "the second words")
     if here:
@@ -40,7 +30,7 @@ def test_other_words_under_an_id_that_came_are_named(ws: Workspace, tmp_path: Pa
     assert [entry.verdict for entry in ws.transfer.preview(learned).entries] == ["new", "conflict"]
 
 
-def test_a_row_that_is_here_is_updated_once_however_often_it_comes(ws: Workspace, tmp_path: Path) -> None:
+def test_a_row_that_is_here_is_updated_once_however_often_it_comes(ws, tmp_path):
     path = tmp_path / "LTM_SNAPSHOT.json"
     path.write_text(json.dumps({"items": [item(902, "words", source="one")]}))
     ws.transfer.run(ws.transfer.preview(path))
@@ -52,7 +42,7 @@ def test_a_row_that_is_here_is_updated_once_however_often_it_comes(ws: Workspace
     assert ws.items.get("ltm_902").source == "two"
 
 
-def test_places_are_those_of_the_file(ws: Workspace, tmp_path: Path) -> None:
+def test_places_are_those_of_the_file(ws, tmp_path):
     path = tmp_path / "LTM_SNAPSHOT.json"
     items = [item(911), 5, {"id": "no text"}, item(912, " "), {"text": "no id"}, item(916)]
     path.write_text(json.dumps({"version": 1, "items": items}))
@@ -72,9 +62,7 @@ def test_places_are_those_of_the_file(ws: Workspace, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", [".", "../{}", "../{}/."])
-def test_an_import_from_where_one_stands_is_named_as_the_folder(
-    samples: Path, ws: Workspace, monkeypatch: pytest.MonkeyPatch, written: str
-) -> None:
+def test_an_import_from_where_one_stands_is_named_as_the_folder(samples, ws, monkeypatch, written):
     folder = samples / "ramfirst"
     monkeypatch.chdir(folder)
     plan = ws.transfer.preview(written.format(folder.name))

@@ -1,32 +1,22 @@
 """Imports taken back, and facts that were renamed here: nothing is in the way of an undo, nothing is garbled."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.memory import retention
-from nanomem_tui.workspace import Workspace
 from tests.memory.test_transfer_crystal import CRYSTAL, NOW, change, database, imported
-from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    with open_workspace(make_home(tmp_path / "own", items=0, lessons=0)) as workspace:
-        yield workspace
-
-
-def restored(ws: Workspace, path: Path) -> None:
+def restored(ws, path):
     ws.transfer.run(ws.transfer.preview(path, restore=True))
 
 
-def test_an_import_is_undone_after_what_it_restored(ws: Workspace, samples: Path) -> None:
+def test_an_import_is_undone_after_what_it_restored(ws, samples):
     path = samples / CRYSTAL
     imported(ws, path)
     gone = ws.facts.all()[0]
@@ -41,7 +31,7 @@ def test_an_import_is_undone_after_what_it_restored(ws: Workspace, samples: Path
     assert len(ws.facts.all()) == 91
 
 
-def test_what_was_deleted_is_as_it_was_when_its_restore_is_undone(ws: Workspace, tmp_path: Path) -> None:
+def test_what_was_deleted_is_as_it_was_when_its_restore_is_undone(ws, tmp_path):
     path = database(tmp_path / "x.db", facts=[("Drinks", "tea", "green", "Home", None, NOW, NOW)])
     imported(ws, path)
     (fact,) = ws.facts.all()
@@ -57,7 +47,7 @@ def test_what_was_deleted_is_as_it_was_when_its_restore_is_undone(ws: Workspace,
     assert ws.facts.all() == []
 
 
-def test_a_time_given_anew_is_in_no_undos_way(ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_given_anew_is_in_no_undos_way(ws, tmp_path, monkeypatch):
     imported(ws, database(tmp_path / "x.db", facts=[("Drinks", "tea", "green", "Home", None, NOW, NOW)]))
     later = clock.now() + timedelta(days=20_000)
     monkeypatch.setattr(clock, "now", lambda: later)
@@ -68,7 +58,7 @@ def test_a_time_given_anew_is_in_no_undos_way(ws: Workspace, tmp_path: Path, mon
     assert ws.facts.all() == []
 
 
-def test_what_an_undone_restore_leaves_is_no_foreign_row(sample_copy: Callable[[str], Path]) -> None:
+def test_what_an_undone_restore_leaves_is_no_foreign_row(sample_copy):
     home = sample_copy("crystal") / "home" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)
     with open_workspace(home / "workspace") as ws:
@@ -86,7 +76,7 @@ def test_what_an_undone_restore_leaves_is_no_foreign_row(sample_copy: Callable[[
 
 
 @pytest.mark.parametrize("value", ["green", "black"])
-def test_theirs_is_their_names_and_their_value(ws: Workspace, tmp_path: Path, value: str) -> None:
+def test_theirs_is_their_names_and_their_value(ws, tmp_path, value):
     path = database(tmp_path / "x.db", facts=[("Drinks", "tea", "green", "Home", None, NOW, NOW)])
     imported(ws, path)
     (fact,) = ws.facts.all()
@@ -103,7 +93,7 @@ def test_theirs_is_their_names_and_their_value(ws: Workspace, tmp_path: Path, va
     assert newest.value == value
 
 
-def test_theirs_from_our_own_file_is_not_garbled(ws: Workspace, tmp_path: Path) -> None:
+def test_theirs_from_our_own_file_is_not_garbled(ws, tmp_path):
     _, fact, _ = ws.facts.set("Drinks", "TEA", "green")
     path = ws.transfer.export("jsonl", tmp_path / "x.jsonl").path
     ws.facts.edit(fact.id, key="Tea", value="black")
@@ -116,7 +106,7 @@ def test_theirs_from_our_own_file_is_not_garbled(ws: Workspace, tmp_path: Path) 
     assert (now.key, now.value, now.item.text) == ("TEA", "green", "TEA: green")
 
 
-def test_a_renamed_fact_stays_where_another_has_its_name_now(ws: Workspace, tmp_path: Path) -> None:
+def test_a_renamed_fact_stays_where_another_has_its_name_now(ws, tmp_path):
     path = database(tmp_path / "x.db", facts=[("Drinks", "tea", "green", "Home", None, NOW, NOW)])
     imported(ws, path)
     (fact,) = ws.facts.all()

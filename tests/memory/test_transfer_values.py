@@ -1,49 +1,45 @@
 """The values that a fact had go out with it, and come in with it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.facts.facts import FactValue
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
+
+HOME = {"items": 0, "lessons": 0}
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLQ"
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(ws):
     """A fact with three values, and one with a single one."""
-    with open_workspace(make_home(tmp_path / "own", items=0, lessons=0)) as opened:
-        opened.facts.set("Home", "city", "Lisbon", session_key="telegram:7", source_message_id="42")
-        opened.facts.set("Home", "city", "Porto")
-        opened.facts.set("Home", "city", "Braga")
-        opened.facts.set("Home", "pet", "cat")
-        yield opened
+    ws.facts.set("Home", "city", "Lisbon", session_key="telegram:7", source_message_id="42")
+    ws.facts.set("Home", "city", "Porto")
+    ws.facts.set("Home", "city", "Braga")
+    ws.facts.set("Home", "pet", "cat")
+    return ws
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[Workspace]:
+def other(tmp_path):
     with open_workspace(make_home(tmp_path / "other", items=0, lessons=0)) as opened:
         yield opened
 
 
-def told(ws: Workspace) -> list[tuple[str, str, bool, str | None, str | None]]:
+def told(ws):
     (fact,) = ws.facts.find("Home", "city")
     values = ws.facts.history(fact.id)
     return [(one.value, one.since, one.until == "", one.session_key, one.source_message_id) for one in values]
 
 
-def brought(ws: Workspace, path: Path, **choices: bool) -> None:
+def brought(ws, path, **choices):
     ws.transfer.run(ws.transfer.preview(path, **choices))
 
 
-def test_the_earlier_values_come_along(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_the_earlier_values_come_along(ws, other, tmp_path):
     path = ws.transfer.export("jsonl", tmp_path / "x.jsonl").path
     brought(other, path)
     ours, theirs = told(ws), told(other)
@@ -60,7 +56,7 @@ def test_the_earlier_values_come_along(ws: Workspace, other: Workspace, tmp_path
         assert [one[0] for one in told(third)] == ["Faro", "Braga", "Porto", "Lisbon"]
 
 
-def test_what_comes_back_here_has_each_value_once(ws: Workspace, tmp_path: Path) -> None:
+def test_what_comes_back_here_has_each_value_once(ws, tmp_path):
     path = ws.transfer.export("jsonl", tmp_path / "x.jsonl").path
     (fact,) = ws.facts.find("Home", "city")
     before = [one[0] for one in told(ws)]
@@ -72,22 +68,22 @@ def test_what_comes_back_here_has_each_value_once(ws: Workspace, tmp_path: Path)
     assert [one[0] for one in told(ws)] == before
 
 
-def test_theirs_is_taken_over_with_the_history_that_is_here(ws: Workspace, tmp_path: Path) -> None:
+def test_theirs_is_taken_over_with_the_history_that_is_here(ws, tmp_path):
     path = ws.transfer.export("jsonl", tmp_path / "x.jsonl").path
     ws.facts.set("Home", "city", "Faro")
     ws.transfer.run(ws.transfer.preview(path, prefer="theirs"))
     assert [one[0] for one in told(ws)] == ["Braga", "Faro", "Braga", "Porto", "Lisbon"]
 
 
-def test_values_that_were_merged_in_come_along(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_values_that_were_merged_in_come_along(ws, other, tmp_path):
     facts = {fact.key: fact.id for fact in ws.facts.all()}
     ws.facts.merge([facts["city"], facts["pet"]], into=facts["city"])
     brought(other, ws.transfer.export("jsonl", tmp_path / "x.jsonl").path)
     assert {one[0] for one in told(other)} == {one[0] for one in told(ws)} == {"Braga", "Porto", "Lisbon", "cat"}
 
 
-def test_earlier_values_of_anybody_are_checked(other: Workspace, tmp_path: Path) -> None:
-    earlier: list[object] = [
+def test_earlier_values_of_anybody_are_checked(other, tmp_path):
+    earlier = [
         {"value": f"it was {KEY}", "since": "2026-01-02T03:04:05+00:00", "until": 7, "odd": "x"},
         {"value": 5, "since": "2026-01-02T03:04:05+00:00"}, {"value": "x", "since": "then"}, {"value": "x"}, "text",
         {"value": "a" * 400_000, "since": "2026-01-01T03:04:05+00:00"},
@@ -109,12 +105,12 @@ def test_earlier_values_of_anybody_are_checked(other: Workspace, tmp_path: Path)
     assert [one.value[:6] for one in values] == ["v", "it was", "aaaaaa"]
 
 
-def test_a_format_that_loses_them_says_so(ws: Workspace, tmp_path: Path) -> None:
+def test_a_format_that_loses_them_says_so(ws, tmp_path):
     for name in ("facts-db", "ltm-snapshot", "scoped-db", "markdown"):
         assert "earlier values of facts" in ws.transfer.export(name, tmp_path / name).lost
 
 
-def test_the_values_of_many_facts_are_those_of_each(ws: Workspace, other: Workspace, tmp_path: Path) -> None:
+def test_the_values_of_many_facts_are_those_of_each(ws, other, tmp_path):
     for value in ("a", "b", "c"):
         many = [FactValue("Many", f"k{number}", f"{value}{number}") for number in range(30)]
         ws.facts.set_many(many, actor="human", kind="facts.set", label="many")

@@ -1,7 +1,5 @@
 """A turn from begin to end: session state, block, injection log, restart, transcripts, counters."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -13,19 +11,12 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NanomemError, NotFound, NothingToDo
 from nanomem_tui.memory.turns.request import turn_end, turn_input
 from tests.memory.turns import begin, end, said, state_file, turn
-from tests.store.homes import files, kill, make_home
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    """A RAM-first home whose agent keeps no sessions where we look."""
-    return make_home(tmp_path)
-
+from tests.store.homes import files, kill
 
 # -- the whole -----------------------------------------------------------------------------------------------------
 
 
-def test_a_turn_leaves_what_it_should_and_nothing_else(workspace: Path) -> None:
+def test_a_turn_leaves_what_it_should_and_nothing_else(workspace):
     with open_workspace(workspace) as ws:
         begun = begin(ws, message_id="m7", at="2026-03-01T10:00:00+00:00", reply_to={"message_id": "m6", "text": "hm"})
         assert begun.hits[0].item.text == "item number 2"
@@ -52,31 +43,29 @@ def test_a_turn_leaves_what_it_should_and_nothing_else(workspace: Path) -> None:
             ws.undo()  # what an agent did is no change of a person's
 
 
-def test_the_log_says_which_turn_was_given_what(workspace: Path) -> None:
+def test_the_log_says_which_turn_was_given_what(workspace):
     with open_workspace(workspace) as ws:
         begun = begin(ws)
         end(ws, begun.turn)
     with open_workspace(workspace) as ws:
         turn = ws.traces.injections.get(begun.turn)
-        assert turn is not None
         assert turn.items == tuple(hit.item.id for hit in begun.hits)
         assert turn.chars == len(begun.block)
         assert (turn.user, turn.session_key, bool(turn.ended_at)) == ("item number 2", "telegram:42", True)
         assert [found.turn for found in ws.traces.injections.of_item(turn.items[0])] == [begun.turn]
 
 
-def test_a_preview_leaves_no_trace(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        ws.items.add("something of ours")
-        ws.flush()
-        before = files(workspace.parent, skip=lambda path: path.name.endswith("-shm"))
-        shown = ws.engine.preview(turn_input(said("item number 2")))
-        assert shown.hits
-        assert shown.turn == ""
-        assert files(workspace.parent, skip=lambda path: path.name.endswith("-shm")) == before
+def test_a_preview_leaves_no_trace(ws, workspace):
+    ws.items.add("something of ours")
+    ws.flush()
+    before = files(workspace.parent, skip=lambda path: path.name.endswith("-shm"))
+    shown = ws.engine.preview(turn_input(said("item number 2")))
+    assert shown.hits
+    assert shown.turn == ""
+    assert files(workspace.parent, skip=lambda path: path.name.endswith("-shm")) == before
 
 
-def test_a_declined_turn_keeps_nothing(workspace: Path) -> None:
+def test_a_declined_turn_keeps_nothing(workspace):
     with open_workspace(workspace) as ws:
         turn(ws, "hello")
         before, state = files(workspace.parent), state_file(workspace)
@@ -97,7 +86,7 @@ def test_a_declined_turn_keeps_nothing(workspace: Path) -> None:
         assert ws.traces.counters.read()["turns_declined"] == 2
 
 
-def test_a_first_turn_that_is_declined_leaves_no_session_state(workspace: Path) -> None:
+def test_a_first_turn_that_is_declined_leaves_no_session_state(workspace):
     with open_workspace(workspace) as ws:
         begun = begin(ws)
     with open_workspace(workspace) as ws:  # another process
@@ -106,7 +95,7 @@ def test_a_first_turn_that_is_declined_leaves_no_session_state(workspace: Path) 
         assert not (workspace / "memory" / "session-state" / "telegram_42.md").exists()
 
 
-def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace: Path) -> None:
+def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace):
     with open_workspace(workspace) as ws:
         declined, kept = begin(ws, "one"), begin(ws, "two")
         end(ws, declined.turn, declined=True)
@@ -118,22 +107,21 @@ def test_a_declined_turn_leaves_what_another_wrote_after_it(workspace: Path) -> 
         assert "one" not in [turn.user for turn in begin(ws, "three").working]
 
 
-def test_a_turn_that_was_declined_cannot_be_ended(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        turn(ws, "hello")
-        declined = begin(ws, "I prefer green tea in the morning.").turn
-        end(ws, declined, declined=True)
-        for again in ({}, {"declined": True}):
-            with pytest.raises(NothingToDo, match="that turn was declined"):
-                end(ws, declined, **again)
-        assert not [item for item in ws.items.all() if "green tea" in item.text]
-        assert declined not in state_file(workspace)
-        assert ws.wal.problems() == []
-        assert ws.traces.counters.read()["turns_declined"] == 1
+def test_a_turn_that_was_declined_cannot_be_ended(ws, workspace):
+    turn(ws, "hello")
+    declined = begin(ws, "I prefer green tea in the morning.").turn
+    end(ws, declined, declined=True)
+    for again in ({}, {"declined": True}):
+        with pytest.raises(NothingToDo, match="that turn was declined"):
+            end(ws, declined, **again)
+    assert not [item for item in ws.items.all() if "green tea" in item.text]
+    assert declined not in state_file(workspace)
+    assert ws.wal.problems() == []
+    assert ws.traces.counters.read()["turns_declined"] == 1
 
 
 @pytest.mark.parametrize("secret", ["ghp_" + "a1B2" * 9, "-----BEGIN PRIVATE KEY-----\n" + "MIIEv\n" * 700])
-def test_no_trace_of_a_turn_holds_a_secret(workspace: Path, secret: str) -> None:
+def test_no_trace_of_a_turn_holds_a_secret(workspace, secret):
     with open_workspace(workspace) as ws:
         begun = begin(ws, f"my token: {secret}")
         last = {"assistant": f"Kept {secret}", "pending_actions": [f"use {secret}"]}
@@ -142,7 +130,6 @@ def test_no_trace_of_a_turn_holds_a_secret(workspace: Path, secret: str) -> None
         assert ws.engine.end_turn(by_message).turn == begun.turn
         assert "my token: [" in state_file(workspace)
         logged = ws.traces.injections.get(begun.turn)
-        assert logged is not None
         assert logged.user.startswith("my token: [")
         ws.flush()
     ours = {name: data for name, data in files(workspace.parent).items() if "sessions" not in Path(name).parts}
@@ -150,19 +137,18 @@ def test_no_trace_of_a_turn_holds_a_secret(workspace: Path, secret: str) -> None
     assert not {name for name, data in ours.items() if data is not None and word in data}
 
 
-def test_an_end_is_taken_once(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        begun = begin(ws)
+def test_an_end_is_taken_once(ws):
+    begun = begin(ws)
+    end(ws, begun.turn)
+    hits = ws.items.get(begun.hits[0].item.id).hits
+    with pytest.raises(NothingToDo):
         end(ws, begun.turn)
-        hits = ws.items.get(begun.hits[0].item.id).hits
-        with pytest.raises(NothingToDo):
-            end(ws, begun.turn)
-        with pytest.raises(NotFound):
-            end(ws, "turn_1_1")
-        assert ws.items.get(begun.hits[0].item.id).hits == hits
+    with pytest.raises(NotFound):
+        end(ws, "turn_1_1")
+    assert ws.items.get(begun.hits[0].item.id).hits == hits
 
 
-def test_another_process_may_end_what_one_began(workspace: Path) -> None:
+def test_another_process_may_end_what_one_began(workspace):
     with open_workspace(workspace) as ws:
         begun = begin(ws)
     with open_workspace(workspace) as ws:
@@ -174,7 +160,7 @@ def test_another_process_may_end_what_one_began(workspace: Path) -> None:
             end(ws, begun.turn)
 
 
-def test_an_end_finds_its_begin_by_the_message(workspace: Path) -> None:
+def test_an_end_finds_its_begin_by_the_message(workspace):
     with open_workspace(workspace) as ws:
         first, second = begin(ws, "one", message_id="m1"), begin(ws, "two", message_id="m2")
         assert ws.engine.end_turn(turn_end(said("one", message_id="m1", assistant="a"))).turn == first.turn
@@ -184,18 +170,17 @@ def test_an_end_finds_its_begin_by_the_message(workspace: Path) -> None:
             ws.engine.end_turn(turn_end(said("three", message_id="m3", assistant="c")))
 
 
-def test_a_finished_turn_is_told_at_once(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        ended = ws.engine.whole_turn(turn_end(said("item number 2", assistant="Yes."), whole=True))
-        assert ended.turn
-        assert ws.items.get("ltm_2").hits == 1  # nothing was put before the model
-        assert ws.wal.counts() == {"files": 1, "turns": 1, "open": 0}
+def test_a_finished_turn_is_told_at_once(ws):
+    ended = ws.engine.whole_turn(turn_end(said("item number 2", assistant="Yes."), whole=True))
+    assert ended.turn
+    assert ws.items.get("ltm_2").hits == 1  # nothing was put before the model
+    assert ws.wal.counts() == {"files": 1, "turns": 1, "open": 0}
 
 
 # -- working memory and restarts -----------------------------------------------------------------------------------
 
 
-def test_the_window_and_the_queue_are_in_the_next_block_and_come_back_after_a_kill(workspace: Path) -> None:
+def test_the_window_and_the_queue_are_in_the_next_block_and_come_back_after_a_kill(workspace):
     ws = open_workspace(workspace)
     begun = begin(ws, "where is the key?")
     end(ws, begun.turn, "In the drawer.", pending_actions=["buy a new lock"])
@@ -211,14 +196,13 @@ def test_the_window_and_the_queue_are_in_the_next_block_and_come_back_after_a_ki
         assert begin(ws, "now").pending == ()
 
 
-def test_each_session_has_its_own_window(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        end(ws, begin(ws, "a secret of this chat").turn)
-        other = ws.engine.begin_turn(turn_input({"session_key": "telegram:77", "text": "hello"}))
-        assert "a secret of this chat" not in other.block
+def test_each_session_has_its_own_window(ws):
+    end(ws, begin(ws, "a secret of this chat").turn)
+    other = ws.engine.begin_turn(turn_input({"session_key": "telegram:77", "text": "hello"}))
+    assert "a secret of this chat" not in other.block
 
 
-def test_an_unfinished_turn_is_recovered_and_taken_back(workspace: Path) -> None:
+def test_an_unfinished_turn_is_recovered_and_taken_back(workspace):
     ws = open_workspace(workspace)
     begin(ws, "please send the report")
     kill(ws)
@@ -240,7 +224,7 @@ def test_an_unfinished_turn_is_recovered_and_taken_back(workspace: Path) -> None
         assert [turn.user for turn in ws.wal.recovered()] == ["please send the report"]
 
 
-def test_an_undone_recovery_shows_the_turn_again(workspace: Path) -> None:
+def test_an_undone_recovery_shows_the_turn_again(workspace):
     ws = open_workspace(workspace)
     begin(ws, "please send the report")
     kill(ws)
@@ -256,7 +240,7 @@ def test_an_undone_recovery_shows_the_turn_again(workspace: Path) -> None:
 # -- transcripts ---------------------------------------------------------------------------------------------------
 
 
-def test_a_transcript_is_kept_only_where_the_agent_keeps_none(tmp_path: Path) -> None:
+def test_a_transcript_is_kept_only_where_the_agent_keeps_none(tmp_path):
     workspace = tmp_path / "bare"
     (workspace / "memory").mkdir(parents=True)
     with open_workspace(workspace) as ws:
@@ -269,7 +253,7 @@ def test_a_transcript_is_kept_only_where_the_agent_keeps_none(tmp_path: Path) ->
         assert info.hidden_reason == ""
 
 
-def test_an_agents_own_transcripts_are_never_touched(sample_copy) -> None:
+def test_an_agents_own_transcripts_are_never_touched(sample_copy):
     workspace = sample_copy("nb035") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
         folder = ws.layout.sessions_dir
@@ -286,7 +270,7 @@ def test_an_agents_own_transcripts_are_never_touched(sample_copy) -> None:
 # -- counters ------------------------------------------------------------------------------------------------------
 
 
-def test_counters_outlive_a_kill(workspace: Path) -> None:
+def test_counters_outlive_a_kill(workspace):
     ws = open_workspace(workspace)
     end(ws, begin(ws).turn)
     end(ws, begin(ws, "zzz qqq").turn)
@@ -308,7 +292,7 @@ def test_counters_outlive_a_kill(workspace: Path) -> None:
 # -- the first turn ------------------------------------------------------------------------------------------------
 
 
-def test_the_first_turn_takes_over_what_was_written_before(workspace: Path) -> None:
+def test_the_first_turn_takes_over_what_was_written_before(workspace):
     (workspace / "memory" / "MEMORY.md").write_text("# Memory\n\n- The boat is called Albatross.\n")
     with open_workspace(workspace) as ws:
         ws.engine.preview(turn_input(said("boat")))
@@ -321,7 +305,7 @@ def test_the_first_turn_takes_over_what_was_written_before(workspace: Path) -> N
         assert ws.items.count()["total"] == total
 
 
-def test_an_agents_release_stays_what_it_is_beside_our_session_state(sample_copy) -> None:
+def test_an_agents_release_stays_what_it_is_beside_our_session_state(sample_copy):
     workspace = sample_copy("nb035") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
         release = ws.layout.release
@@ -330,12 +314,11 @@ def test_an_agents_release_stays_what_it_is_beside_our_session_state(sample_copy
         assert (ws.layout.release, (workspace / "memory" / "session-state").is_dir()) == (release, True)
 
 
-def test_a_turn_takes_expired_items_away_at_most_once_an_hour(workspace: Path) -> None:
+def test_a_turn_takes_expired_items_away_at_most_once_an_hour(workspace):
     with open_workspace(workspace) as ws:
         (saved,) = turn(ws, "Remember that I prefer window seats").saved
         assert saved.item.expires_at
     after = clock.parse(saved.item.expires_at)
-    assert after is not None
     with open_workspace(workspace) as ws, clock.at(after + timedelta(days=1)):
         turn(ws, "hello there")
         assert ws.store.load("item").items[saved.item.id].is_deleted
@@ -345,14 +328,11 @@ def test_a_turn_takes_expired_items_away_at_most_once_an_hour(workspace: Path) -
         assert not ws.items.get(other.item.id).is_deleted
 
 
-def test_a_step_after_the_operation_that_fails_is_a_problem_and_not_the_end_of_the_turn(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_workspace(workspace) as ws:
-        begun = begin(ws, "Remember that I prefer window seats")
-        state = workspace / "memory" / "session-state"
-        shutil.rmtree(state)
-        state.write_text("in the way")
-        ended = end(ws, begun.turn)
-        assert ended.saved
-        assert any("session state" in problem.what for problem in ws.problems())
+def test_a_step_after_the_operation_that_fails_is_a_problem_and_not_the_end_of_the_turn(ws, workspace, monkeypatch):
+    begun = begin(ws, "Remember that I prefer window seats")
+    state = workspace / "memory" / "session-state"
+    shutil.rmtree(state)
+    state.write_text("in the way")
+    ended = end(ws, begun.turn)
+    assert ended.saved
+    assert any("session state" in problem.what for problem in ws.problems())

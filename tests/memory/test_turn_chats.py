@@ -1,9 +1,5 @@
 """Whose session is whose: what a turn left behind is given to the chat that it came from, and to no other."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +13,13 @@ LEFT = "the hidden answer of chat A"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     folder = tmp_path / "home" / "workspace"
     (folder / "memory").mkdir(parents=True)
     return folder
 
 
-def fields(key: str, channel: str, chat: str, text: str = "hello there", **more: object) -> dict[str, object]:
+def fields(key, channel, chat, text="hello there", **more):
     return {"session_key": key, "channel": channel, "chat_id": chat, "sender_id": "u1", "text": text, **more}
 
 
@@ -40,10 +36,10 @@ def fields(key: str, channel: str, chat: str, text: str = "hello there", **more:
         ("A", "telegram", "A"),
         ("telegram:", "telegram", "A"),
         ("", "telegram", ":A"),
-        ("telegram::A", None, None),  # type: ignore[list-item]
+        ("telegram::A", None, None),
     ],
 )
-def test_a_session_of_another_chat_is_refused_in_one_line(key: str, channel: str, chat: str) -> None:
+def test_a_session_of_another_chat_is_refused_in_one_line(key, channel, chat):
     with pytest.raises(BadInput) as caught:
         turn_input(fields(key, channel, chat))
     assert "\n" not in caught.value.line()
@@ -62,11 +58,11 @@ def test_a_session_of_another_chat_is_refused_in_one_line(key: str, channel: str
         ("unified:default", "telegram", "A", "telegram/A unified:default"),
     ],
 )
-def test_the_keys_of_agents_are_taken(key: str, channel: str, chat: str, state: str) -> None:
+def test_the_keys_of_agents_are_taken(key, channel, chat, state):
     assert turn_input(fields(key, channel, chat)).state_key == state
 
 
-def test_chats_that_share_a_session_name_do_not_see_each_others_turns(workspace: Path) -> None:
+def test_chats_that_share_a_session_name_do_not_see_each_others_turns(workspace):
     shared = "unified:default"
     with open_workspace(workspace) as ws:
         for text in ("where is the key to the door?", "No, that is wrong, it is in the blue box"):
@@ -85,7 +81,7 @@ def test_chats_that_share_a_session_name_do_not_see_each_others_turns(workspace:
         assert LEFT not in ws.engine.preview(turn_input(fields(shared, "telegram", "B"))).block
 
 
-def test_a_turn_ends_in_the_chat_where_it_began(workspace: Path) -> None:
+def test_a_turn_ends_in_the_chat_where_it_began(workspace):
     with open_workspace(workspace) as ws:
         begun = ws.engine.begin_turn(turn_input(fields("telegram:A", "telegram", "A")))
         with pytest.raises(BadInput, match="another chat"):
@@ -95,7 +91,7 @@ def test_a_turn_ends_in_the_chat_where_it_began(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("chat", ["7 ", "7\u3000", "7\u00a0", "7\u2003", "a ", " 7", "x  "])
-def test_a_chat_whose_id_begins_or_ends_with_a_blank_is_one_of_its_own(workspace: Path, chat: str) -> None:
+def test_a_chat_whose_id_begins_or_ends_with_a_blank_is_one_of_its_own(workspace, chat):
     chats = (chat.strip(), chat)
     for number, name in enumerate((*chats, *chats)):
         text = f"Remember that crate {number} is full"
@@ -118,7 +114,7 @@ KEYS = WORDS | st.sampled_from(["unified:default", "cli:x", "api:default", "t:A"
 
 
 @given(KEYS, st.sampled_from(["t", "u", "cli", "api"]), WORDS, KEYS, st.sampled_from(["t", "u", "cli", "api"]), WORDS)
-def test_no_two_chats_share_a_state(key: str, channel: str, chat: str, key2: str, channel2: str, chat2: str) -> None:
+def test_no_two_chats_share_a_state(key, channel, chat, key2, channel2, chat2):
     try:
         one, two = state_key(key, channel, chat), state_key(key2, channel2, chat2)
     except BadInput:
@@ -129,7 +125,7 @@ def test_no_two_chats_share_a_state(key: str, channel: str, chat: str, key2: str
         assert chat == chat2 or chat.startswith(f"{chat2}:") or chat2.startswith(f"{chat}:")
 
 
-def test_an_answer_that_was_not_given_is_left_out(workspace: Path) -> None:
+def test_an_answer_that_was_not_given_is_left_out(workspace):
     with open_workspace(workspace) as ws:
         ws.engine.whole_turn(turn_end(fields("telegram:A", "telegram", "A"), whole=True))
         state = (workspace / "memory" / "session-state" / "telegram_A.md").read_text()

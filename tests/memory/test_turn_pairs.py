@@ -1,15 +1,11 @@
 """Several turns open in one chat, in one process and in several: each answer belongs to its own question."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,7 +18,6 @@ from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory import retention
 from nanomem_tui.memory.turns import keeping
 from nanomem_tui.memory.turns.request import turn_end, turn_input
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, end, state_file
 from tests.store.homes import kill, make_home
 
@@ -32,22 +27,16 @@ AT = "2026-03-01T10:00:00+00:00"
 NUMBERS = count()
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    """A RAM-first home whose agent keeps no sessions where we look."""
-    return make_home(tmp_path)
-
-
-def pairs(ws: Workspace, key: str = "telegram:42") -> list[tuple[str, str | None]]:
+def pairs(ws, key="telegram:42"):
     """Questions and answers as the turn log pairs them."""
     return [(turn.pre.get("user", ""), turn.assistant) for turn in ws.wal.get(key).turns]
 
 
-def recover(ws: Workspace) -> keeping.TurnRecovery:
+def recover(ws):
     return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
-def test_two_open_turns_of_a_chat_keep_their_own_answers(workspace: Path) -> None:
+def test_two_open_turns_of_a_chat_keep_their_own_answers(workspace):
     with open_workspace(workspace) as ws:
         figs, noon = begin(ws, "Remember that I like figs", at=AT), begin(ws, "what time is it?", at=AT)
         end(ws, figs.turn, "noted figs")
@@ -62,19 +51,19 @@ def test_two_open_turns_of_a_chat_keep_their_own_answers(workspace: Path) -> Non
         assert "- user: what time is it?\n  assistant: noon" in shown.block
 
 
-def orders(draw: st.DrawFn) -> list[tuple[str, int]]:
+def orders(draw):
     turns = draw(st.integers(1, 5))
     ends = [draw(st.sampled_from(["end", "decline", "never"])) for _ in range(turns)]
     events = [(what, number) for number, last in enumerate(ends) for what in ("begin", last) if what != "never"]
     shuffled = draw(st.permutations(events))
-    places: dict[int, list[str]] = {}
+    places = {}
     for what, number in events:
         places.setdefault(number, []).append(what)
     return [(places[number].pop(0), number) for _, number in shuffled]  # a turn begins before it ends
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory):
     """One home for all examples, each of which has a chat of its own."""
     return make_home(tmp_path_factory.mktemp("shared"))
 
@@ -82,11 +71,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @given(st.composite(orders)())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_order_of_begins_and_ends_is_read_back(shared: Path, order: list[tuple[str, int]]) -> None:
+def test_any_order_of_begins_and_ends_is_read_back(shared, order):
     key = f"telegram:{next(NUMBERS)}"
-    turns: dict[int, str] = {}
-    ended: set[int] = set()
-    declined: set[int] = set()
+    turns = {}
+    ended = set()
+    declined = set()
     with open_workspace(shared) as ws:
         for what, number in order:
             if what == "begin":
@@ -115,26 +104,24 @@ def test_any_order_of_begins_and_ends_is_read_back(shared: Path, order: list[tup
 class Served:
     """A real `turn serve`."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace):
         line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ))
 
-    def send(self, **body: object) -> None:
-        assert self.process.stdin is not None
+    def send(self, **body):
         self.process.stdin.write(json.dumps(body).encode() + b"\n")
         self.process.stdin.flush()
 
-    def answer(self) -> dict[str, object]:
-        assert self.process.stdout is not None
+    def answer(self):
         return dict(json.loads(self.process.stdout.readline()))
 
-    def ask(self, **body: object) -> dict[str, object]:
+    def ask(self, **body):
         self.send(**body)
         return self.answer()
 
 
 @contextmanager
-def served(workspace: Path, many: int = 2) -> Iterator[list[Served]]:
+def served(workspace, many=2):
     """Several processes that serve one workspace, and that all stop well."""
     with ExitStack() as processes:
         agents = [Served(workspace) for _ in range(many)]
@@ -148,7 +135,7 @@ def served(workspace: Path, many: int = 2) -> Iterator[list[Served]]:
 
 
 @pytest.mark.slow
-def test_three_processes_in_one_chat(workspace: Path) -> None:
+def test_three_processes_in_one_chat(workspace):
     with served(workspace, 3) as agents:
         for number in range(4):
             key = "telegram:42" if number % 2 else ""
@@ -168,7 +155,7 @@ def test_three_processes_in_one_chat(workspace: Path) -> None:
         assert not [problem for problem in ws.doctor() if "question" in problem.what or "never ended" in problem.what]
 
 
-def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Path) -> None:
+def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace):
     closings = {"has ended": {"assistant": "Noted."}, "was declined": {"declined": True}}
     turns = {}
     with served(workspace) as (one, two):
@@ -193,7 +180,7 @@ def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace: Pat
 
 
 @pytest.mark.slow
-def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace: Path) -> None:
+def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace):
     with served(workspace) as agents:
         begun = [
             agents[number % 2].ask(do="begin", session_key=f"cli:{number}", text="hi")["turn"] for number in range(6)
@@ -208,7 +195,7 @@ def test_of_two_processes_that_end_one_turn_at_once_one_does(workspace: Path) ->
 
 
 @pytest.mark.parametrize("lost", ["the injection log", "the session state"])
-def test_either_of_the_logs_that_processes_share_tells_that_a_turn_has_ended(workspace: Path, lost: str) -> None:
+def test_either_of_the_logs_that_processes_share_tells_that_a_turn_has_ended(workspace, lost):
     with open_workspace(workspace) as ws:
         turn = begin(ws, "I prefer green tea in the morning.").turn
         with open_workspace(workspace) as other:
@@ -222,11 +209,11 @@ def test_either_of_the_logs_that_processes_share_tells_that_a_turn_has_ended(wor
             end(ws, turn)
 
 
-def test_an_answer_of_another_release_goes_by_its_place() -> None:
+def test_an_answer_of_another_release_goes_by_its_place():
     head = dump_header("a:b", "a", "b")
     ours, theirs = dump_pre("t", {"user": "ours"}, "turn_1"), dump_pre("u", {"user": "theirs"})
 
-    def read(*blocks: bytes) -> tuple[list[tuple[str, str | None]], int]:
+    def read(*blocks):
         state = parse_wal(head + b"".join(blocks), "w.md")
         return [(turn.pre.get("user", ""), turn.assistant) for turn in state.turns], len(state.problems)
 
@@ -241,18 +228,17 @@ def test_an_answer_of_another_release_goes_by_its_place() -> None:
 # -- what is recovered ---------------------------------------------------------------------------------------------
 
 
-def test_a_recovered_turn_that_ends_after_all_waits_no_more(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        late, lost = begin(ws, "send the report", at=AT), begin(ws, "call Ben", at=AT)
-        recover(ws)
-        assert {item.turn for item in ws.traces.pending.waiting_in("telegram:42")} == {late.turn, lost.turn}
-        end(ws, late.turn, "Sent.")
-        assert [item.text for item in ws.traces.pending.waiting_in("telegram:42")] == ["call Ben"]
-        assert [turn.user for turn in ws.wal.recovered()] == ["call Ben"]
+def test_a_recovered_turn_that_ends_after_all_waits_no_more(ws):
+    late, lost = begin(ws, "send the report", at=AT), begin(ws, "call Ben", at=AT)
+    recover(ws)
+    assert {item.turn for item in ws.traces.pending.waiting_in("telegram:42")} == {late.turn, lost.turn}
+    end(ws, late.turn, "Sent.")
+    assert [item.text for item in ws.traces.pending.waiting_in("telegram:42")] == ["call Ben"]
+    assert [turn.user for turn in ws.wal.recovered()] == ["call Ben"]
 
 
 @pytest.mark.parametrize("secret", ["hunter2hunter2", "correct-Horse7"])
-def test_a_secret_that_was_to_be_remembered_is_held_as_in_any_turn(workspace: Path, secret: str) -> None:
+def test_a_secret_that_was_to_be_remembered_is_held_as_in_any_turn(workspace, secret):
     text = f"Remember that my password is {secret}"
     ws = open_workspace(workspace)
     (usual,) = end(ws, begin(ws, text, session_key="telegram:7").turn).quarantined
@@ -267,7 +253,7 @@ def test_a_secret_that_was_to_be_remembered_is_held_as_in_any_turn(workspace: Pa
         assert not any("password" in row.text for row in ws.items.all() if row.enabled)
 
 
-def test_lines_are_kept_and_what_was_cut_off_is_held(workspace: Path) -> None:
+def test_lines_are_kept_and_what_was_cut_off_is_held(workspace):
     ws = open_workspace(workspace)
     begin(ws, "Hello.\n\nRemember that my boat lies in Kiel\nIt rains today", at=AT)
     begin(ws, "word " * 60 + "\nRemember that the keys are " + "under the mat " * 20)
@@ -284,7 +270,7 @@ def test_lines_are_kept_and_what_was_cut_off_is_held(workspace: Path) -> None:
 
 
 @given(st.text(st.sampled_from("ab \n\r"), max_size=30), st.booleans())
-def test_the_lines_of_a_message_come_back(text: str, long: bool) -> None:
+def test_the_lines_of_a_message_come_back(text, long):
     said = text + "x\ny" * 200 * long
     (turn,) = parse_wal(dump_header("a:b", "a", "b") + dump_pre("t", {"user": said}), "w.md").turns
     told = "\n".join(said.splitlines()) if "\n" in said or "\r" in said else said
@@ -296,15 +282,14 @@ def test_the_lines_of_a_message_come_back(text: str, long: bool) -> None:
 # -- the time of a turn --------------------------------------------------------------------------------------------
 
 
-def test_a_replayed_turn_is_dated_by_its_own_time(workspace: Path) -> None:
-    with open_workspace(workspace) as ws:
-        old = "2020-01-01T10:00:00+00:00"
-        (saved,) = end(ws, begin(ws, "Remember that I like figs", at="2020-01-01T10:00:00Z").turn).saved
-        assert (saved.item.created_at, saved.item.updated_at) == (old, old)
-        moment = clock.parse(old)
-        assert moment is not None
-        assert saved.item.expires_at == retention.expires_at(saved.item.kind, moment, ws.settings)
-        (again,) = end(ws, begin(ws, "Remember that I drink tea", at="2100-01-01T10:00:00Z").turn).saved
-        assert again.item.created_at <= clock.iso(clock.now()), "nothing is remembered of the future"
-        (twice,) = end(ws, begin(ws, "Remember that I drink tea", at="2020-01-01T10:00:00Z").turn).saved
-        assert twice.item.updated_at == again.item.updated_at, "what is known since does not grow older"
+def test_a_replayed_turn_is_dated_by_its_own_time(ws):
+    old = "2020-01-01T10:00:00+00:00"
+    (saved,) = end(ws, begin(ws, "Remember that I like figs", at="2020-01-01T10:00:00Z").turn).saved
+    assert (saved.item.created_at, saved.item.updated_at) == (old, old)
+    moment = clock.parse(old)
+    assert moment is not None
+    assert saved.item.expires_at == retention.expires_at(saved.item.kind, moment, ws.settings)
+    (again,) = end(ws, begin(ws, "Remember that I drink tea", at="2100-01-01T10:00:00Z").turn).saved
+    assert again.item.created_at <= clock.iso(clock.now()), "nothing is remembered of the future"
+    (twice,) = end(ws, begin(ws, "Remember that I drink tea", at="2020-01-01T10:00:00Z").turn).saved
+    assert twice.item.updated_at == again.item.updated_at, "what is known since does not grow older"

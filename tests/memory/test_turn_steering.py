@@ -1,9 +1,6 @@
 """Bad input of a turn, and what the settings of seed 001 §9 change."""
 
-from __future__ import annotations
-
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +9,7 @@ from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.memory.turns.request import TurnEnd, turn_input
 from tests.memory.turns import begin, end, said, settle, turn
-from tests.store.homes import files, kill, make_home
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    """A RAM-first home whose agent keeps no sessions where we look."""
-    return make_home(tmp_path)
-
+from tests.store.homes import files, kill
 
 # -- bad input -----------------------------------------------------------------------------------------------------
 
@@ -38,14 +28,14 @@ def workspace(tmp_path: Path) -> Path:
         (said("hi", sender_id="a\nb"), "control"),
         (said("hi", sender_id=["x"]), "not a text"),
         (said("half \ud800"), "surrogate"),
-        (said(5), "not a text"),  # type: ignore[arg-type]
+        (said(5), "not a text"),
         (said("hi", speaker=5), "not a text"),
         (said("hi", media="x.png"), "list"),
         (said("hi", reply_to="m1"), "object"),
         (said("hi", at="yesterday"), "no time"),
     ],
 )
-def test_bad_input_is_one_error_and_changes_nothing(workspace: Path, body: dict[str, object], what: str) -> None:
+def test_bad_input_is_one_error_and_changes_nothing(workspace, body, what):
     with open_workspace(workspace) as ws:
         before = files(workspace.parent)
         with pytest.raises(BadInput) as caught:
@@ -59,18 +49,17 @@ def test_bad_input_is_one_error_and_changes_nothing(workspace: Path, body: dict[
     "fields",
     [{"tools": "x"}, {"tools": ["x"]}, {"pending_actions": "x"}, {"declined": "no"}],
 )
-def test_a_bad_end_is_one_error_and_leaves_the_turn_open(workspace: Path, fields: dict[str, object]) -> None:
-    with open_workspace(workspace) as ws:
-        begun = begin(ws)
-        before = files(workspace.parent)
-        with pytest.raises(BadInput):
-            end(ws, begun.turn, **fields)
-        assert files(workspace.parent) == before
-        assert len(ws.wal.check()) == 1
+def test_a_bad_end_is_one_error_and_leaves_the_turn_open(ws, workspace, fields):
+    begun = begin(ws)
+    before = files(workspace.parent)
+    with pytest.raises(BadInput):
+        end(ws, begun.turn, **fields)
+    assert files(workspace.parent) == before
+    assert len(ws.wal.check()) == 1
 
 
 @pytest.mark.slow
-def test_a_locked_database_is_one_error_and_changes_nothing(workspace: Path) -> None:
+def test_a_locked_database_is_one_error_and_changes_nothing(workspace):
     with open_workspace(workspace) as ws:
         ws.items.add("one")
     locker = sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db", isolation_level=None)
@@ -94,7 +83,7 @@ def test_a_locked_database_is_one_error_and_changes_nothing(workspace: Path) -> 
 # -- steering (seed 001 §9) ----------------------------------------------------------------------------------------
 
 
-def test_memory_off_reads_and_writes_nothing(workspace: Path) -> None:
+def test_memory_off_reads_and_writes_nothing(workspace):
     settle(workspace, memory_enabled=False)
     with open_workspace(workspace) as ws:
         before = files(workspace.parent)
@@ -104,7 +93,7 @@ def test_memory_off_reads_and_writes_nothing(workspace: Path) -> None:
     assert files(workspace.parent) == before
 
 
-def test_capture_off_keeps_recall(workspace: Path) -> None:
+def test_capture_off_keeps_recall(workspace):
     settle(workspace, capture_enabled=False)
     with open_workspace(workspace) as ws:
         begun = begin(ws)
@@ -113,14 +102,14 @@ def test_capture_off_keeps_recall(workspace: Path) -> None:
         assert ws.items.count()["total"] == 4
 
 
-def test_only_named_channels_are_captured(workspace: Path) -> None:
+def test_only_named_channels_are_captured(workspace):
     settle(workspace, capture_channels=["cli"])
     with open_workspace(workspace) as ws:
         assert turn(ws, "Remember that I prefer window seats").saved == ()
         assert turn(ws, "Remember that I prefer window seats", session_key="cli:direct").saved
 
 
-def test_what_the_assistant_says_is_read_only_where_asked_for(workspace: Path) -> None:
+def test_what_the_assistant_says_is_read_only_where_asked_for(workspace):
     words = "I prefer green tea in the morning"
     with open_workspace(workspace) as ws:
         assert turn(ws, "hello there friend", words).saved == ()
@@ -130,19 +119,18 @@ def test_what_the_assistant_says_is_read_only_where_asked_for(workspace: Path) -
         assert words in {held.item.text for held in ended.quarantined}
 
 
-def test_wal_off_writes_no_session_state_and_no_words(workspace: Path) -> None:
+def test_wal_off_writes_no_session_state_and_no_words(workspace):
     settle(workspace, wal_enabled=False)
     with open_workspace(workspace) as ws:
         begun = begin(ws, "item number 2 and a private word")
         assert begun.hits
         end(ws, begun.turn)
         turn = ws.traces.injections.get(begun.turn)
-        assert turn is not None
         assert (turn.user, bool(turn.items)) == ("", True)
     assert not (workspace / "memory" / "session-state").exists()
 
 
-def test_a_smaller_budget_makes_a_smaller_block(workspace: Path) -> None:
+def test_a_smaller_budget_makes_a_smaller_block(workspace):
     with open_workspace(workspace) as ws:
         for number in range(8):
             ws.items.add(f"tea number {number} " + "steeps " * 20)
@@ -155,7 +143,7 @@ def test_a_smaller_budget_makes_a_smaller_block(workspace: Path) -> None:
     assert any("budget of 600" in cut.why for cut in small.cut)
 
 
-def test_another_state_folder(workspace: Path) -> None:
+def test_another_state_folder(workspace):
     settle(workspace, wal_state_dir="memory/turns")
     with open_workspace(workspace) as ws:
         begin(ws)
@@ -170,7 +158,7 @@ def test_another_state_folder(workspace: Path) -> None:
         open_workspace(workspace)
 
 
-def test_no_window(workspace: Path) -> None:
+def test_no_window(workspace):
     settle(workspace, short_term_turns=0)
     with open_workspace(workspace) as ws:
         end(ws, begin(ws, "one thing").turn, pending_actions=["do it"])
@@ -178,6 +166,6 @@ def test_no_window(workspace: Path) -> None:
         assert (begun.working, begun.pending) == ((), ("do it",))
 
 
-def test_the_defaults_are_those_of_the_seeds() -> None:
+def test_the_defaults_are_those_of_the_seeds():
     settings = Settings()
     assert (settings.short_term_turns, settings.recall_max_prompt_chars) == (12, 2400)

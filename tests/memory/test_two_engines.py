@@ -1,30 +1,22 @@
 """Two processes on one store: what an agent's turns and a person's edits do at once. Hits add up, deletes stay."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.memory.turns.request import turn_end, turn_input
-from nanomem_tui.workspace import Workspace
 from tests.conftest import LONG
 from tests.crash.harness import fork
 from tests.memory.turns import begin, end
 from tests.store.homes import make_home
 
-Report = dict[str, Any]
 
-
-def in_child(workspace: Path, work: Callable[[Workspace], Report]) -> Callable[[], Report]:
+def in_child(workspace, work):
     """Run `work` in a process of its own; the result waits for it and gives its report."""
     read, write = os.pipe()
     child = fork()
@@ -40,7 +32,7 @@ def in_child(workspace: Path, work: Callable[[Workspace], Report]) -> Callable[[
             os._exit(status)
     os.close(write)
 
-    def wait() -> Report:
+    def wait():
         data = b""
         while chunk := os.read(read, 65_536):
             data += chunk
@@ -52,13 +44,13 @@ def in_child(workspace: Path, work: Callable[[Workspace], Report]) -> Callable[[
     return wait
 
 
-def agent(number: int, turns: int, items: int) -> Callable[[Workspace], Report]:
+def agent(number, turns, items):
     """An engine: turns that use items, and turns that save one."""
 
-    def work(ws: Workspace) -> Report:
+    def work(ws):
         chance = random.Random(number)
-        hits: Counter[str] = Counter()
-        saved: list[str] = []
+        hits = Counter()
+        saved = []
         for turn in range(turns):
             chat = {"session_key": f"telegram:{number}", "sender_id": f"person{number}"}
             if turn % 5 == 0:
@@ -75,14 +67,14 @@ def agent(number: int, turns: int, items: int) -> Callable[[Workspace], Report]:
     return work
 
 
-def person(changes: int, items: int) -> Callable[[Workspace], Report]:
+def person(changes, items):
     """A console: that many edits, deletes, additions and undos; one that is refused (another was there first, and it is
     said) is made again with another item."""
 
-    def work(ws: Workspace) -> Report:
+    def work(ws):
         chance = random.Random(7)
         alive = [f"ltm_{number}" for number in range(1, items + 1)]
-        found: Report = {"deleted": [], "edited": {}, "added": [], "undone": [], "done": 0, "refused": 0}
+        found = {"deleted": [], "edited": {}, "added": [], "undone": [], "done": 0, "refused": 0}
         while found["done"] < changes:
             ws.refresh()
             turn = found["done"]
@@ -112,7 +104,7 @@ def person(changes: int, items: int) -> Callable[[Workspace], Report]:
     return work
 
 
-def together(tmp_path: Path, turns: int, items: int) -> None:
+def together(tmp_path, turns, items):
     """Two engines with that many turns each, and a person with as many changes, all at once."""
     workspace = make_home(tmp_path, items=items)
     settings = workspace.parent / "nanomem" / "config.toml"
@@ -154,17 +146,16 @@ def together(tmp_path: Path, turns: int, items: int) -> None:
 
 
 @pytest.mark.slow
-def test_two_engines_and_a_person_at_once(tmp_path: Path) -> None:
+def test_two_engines_and_a_person_at_once(tmp_path):
     together(tmp_path, 60, items=30)
 
 
 @pytest.mark.slow
-def test_thousands_of_operations_of_three_processes(tmp_path: Path) -> None:
+def test_thousands_of_operations_of_three_processes(tmp_path):
     together(tmp_path, 3_400 if LONG else 700, items=300)
 
 
-def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as other:
         for number, ws in enumerate((one, other)):  # both have worked on the chat
             end(ws, begin(ws, f"hello {number}").turn)
@@ -176,8 +167,7 @@ def test_what_is_pending_and_was_said_in_one_process_is_known_in_the_other(tmp_p
         assert begin(one, "anything left?").pending == ()
 
 
-def test_a_turn_that_begins_here_and_ends_there_counts_what_it_used(tmp_path: Path) -> None:
-    workspace = make_home(tmp_path)
+def test_a_turn_that_begins_here_and_ends_there_counts_what_it_used(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as other:
         other.engine.preview(turn_input({"session_key": "telegram:42", "text": "hello"}))
         key = one.items.add("the harbour opens at nine", scope_type="global")[1].id

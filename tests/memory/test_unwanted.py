@@ -1,7 +1,5 @@
 """What a person asks not to be remembered is kept in no wording; what only sounds like it is kept as before."""
 
-from __future__ import annotations
-
 import pytest
 
 from nanomem_tui.language.remembering import is_unwanted
@@ -141,20 +139,20 @@ NOT_ASKED = """
 
 
 @pytest.mark.parametrize("text", told(ASKED))
-def test_what_a_person_asks_not_to_be_remembered_is_kept_in_no_wording(text: str) -> None:
+def test_what_a_person_asks_not_to_be_remembered_is_kept_in_no_wording(text):
     assert is_unwanted(text)
     found = taken(text)
     assert (found.rows, [why for _, why in found.dropped]) == ((), [UNWANTED])
 
 
 @pytest.mark.parametrize("opening", told(OPENINGS))
-def test_however_the_wish_begins(opening: str) -> None:
+def test_however_the_wish_begins(opening):
     found = taken(f"{opening} I have cancer." if opening.isascii() else f"{opening}我得了癌症。")
     assert (found.rows, [why for _, why in found.dropped]) == ((), [UNWANTED])
 
 
 @pytest.mark.parametrize("text", told(NOT_ASKED))
-def test_what_only_sounds_like_it_is_no_such_wish(text: str) -> None:
+def test_what_only_sounds_like_it_is_no_such_wish(text):
     assert not is_unwanted(text)
     assert UNWANTED not in [why for _, why in taken(text).dropped]
 
@@ -178,7 +176,7 @@ def test_what_only_sounds_like_it_is_no_such_wish(text: str) -> None:
         ("別忘了我對花生過敏", "我對花生過敏"),
     ],
 )
-def test_what_is_not_to_be_forgotten_is_a_wish_to_remember(text: str, kept: str) -> None:
+def test_what_is_not_to_be_forgotten_is_a_wish_to_remember(text, kept):
     found = taken(text)
     assert [(row.item.text, row.item.source) for row in found.rows] == [(kept, "explicit_user")], found
     assert found.durable

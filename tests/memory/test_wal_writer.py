@@ -140,7 +140,7 @@ def test_the_state_folder_lies_in_the_workspace(tmp_path, setting):
     assert state_folder(paths, "memory/session-state") == paths.wal_dir
 
 
-def full(handle: int, data: bytes) -> int:
+def full(handle, data):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

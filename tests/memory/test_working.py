@@ -104,8 +104,13 @@ def test_a_damaged_list_of_what_is_done_costs_no_pending_item_but_those_it_names
 
 
 @pytest.fixture
-def pending(tmp_path):
-    return Pending(tmp_path / "ours" / "pending.json")
+def file(tmp_path):
+    return tmp_path / "ours" / "pending.json"
+
+
+@pytest.fixture
+def pending(file):
+    return Pending(file)
 
 
 def perform(pending):
@@ -121,11 +126,11 @@ def open_turn(key, number):
     return OpenTurn(key, number, at(number), f"question {number}", 8)
 
 
-def test_unfinished_turns_are_recovered_once_and_taken_back(pending):
+def test_unfinished_turns_are_recovered_once_and_taken_back(pending, file):
     operation = pending.recover([open_turn("a:1", 2), open_turn("a:1", 1), open_turn("b:2", 3)], perform(pending))
     assert operation.label == "recover 3 unfinished turns"
     assert pending.waiting_in("a:1") == (Recovered(at(1), "question 1"), Recovered(at(2), "question 2"))
-    assert Pending(pending._file).all().keys() == {"a:1", "b:2"}
+    assert Pending(file).all().keys() == {"a:1", "b:2"}
     with pytest.raises(NothingToDo):
         pending.recover([open_turn("a:1", 2)], perform(pending))
     pending.recover([open_turn("a:1", 2), open_turn("a:1", 5)], perform(pending))
@@ -135,9 +140,9 @@ def test_unfinished_turns_are_recovered_once_and_taken_back(pending):
     assert pending.begun(operation.changes)
 
 
-def test_an_undo_leaves_nothing_behind(pending):
+def test_an_undo_leaves_nothing_behind(pending, file):
     operation = pending.recover([open_turn("a:1", 1)], perform(pending))
     pending.check(operation.inverse())
     pending.apply(operation, operation.inverse())
     assert pending.all() == {}
-    assert json.loads(pending._file.read_bytes()) == {}
+    assert json.loads(file.read_bytes()) == {}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nanomem_tui import open_workspace
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.files import presence
+from nanomem_tui.store.snapshot import change_of
+from nanomem_tui.store.values import Item, Lesson
 from nanomem_tui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -107,6 +110,12 @@ def make_home(
     if config is not None:
         (workspace.parent / "config.json").write_text(json.dumps(config))
     return workspace
+
+
+def fill(ws: Workspace, rows: Iterable[Item | Lesson]) -> None:
+    """Rows come into a memory as an import brings them."""
+    changes = [change_of("item" if isinstance(row, Item) else "lesson", None, row) for row in rows]
+    ws.perform(new_operation("import", "rows", changes, actor="import"))
 
 
 def kill(ws: Workspace) -> None:

@@ -1,14 +1,10 @@
 """The collector: what it measures, that it reads no secret, and that it is off until somebody asks for it."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,6 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import MissingExtra, StoreError
 from nanomem_tui.tiers import operational
 from nanomem_tui.tiers.operational import Collector, Machine
-from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import small_home
 
 ON = {"collector_enabled": True}
@@ -27,7 +22,7 @@ echo "[N/A], 0, 24576, 40"
 """
 
 
-def test_one_look_tells_the_machine(ws: Workspace) -> None:
+def test_one_look_tells_the_machine(ws):
     pytest.importorskip("psutil")
     number = ws.collector.measure()
     told = {value.name: value for value in ws.operational.metrics()}
@@ -46,12 +41,12 @@ def test_one_look_tells_the_machine(ws: Workspace) -> None:
     assert snapshot["cpu_percent"] is not None
 
 
-def test_no_command_line_and_no_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_command_line_and_no_environment_is_read(monkeypatch):
     pytest.importorskip("psutil")
-    opened: list[str] = []
+    opened = []
     real = builtins.open
 
-    def noted(name: Any, *args: Any, **named: Any) -> Any:
+    def noted(name, *args, **named):
         opened.append(str(name))
         return real(name, *args, **named)
 
@@ -64,7 +59,7 @@ def test_no_command_line_and_no_environment_is_read(monkeypatch: pytest.MonkeyPa
     assert [name for name in opened if name.endswith(("/cmdline", "/environ"))] == []
 
 
-def test_gpus_are_told_where_their_tool_is(ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_told_where_their_tool_is(ws, tmp_path, monkeypatch):
     pytest.importorskip("psutil")
     tool = tmp_path / "bin" / "nvidia-smi"
     tool.parent.mkdir()
@@ -83,15 +78,15 @@ def test_gpus_are_told_where_their_tool_is(ws: Workspace, tmp_path: Path, monkey
 class Scripted:
     """A machine that says what the test lets it say."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.ports = [22]
         self.cpu = {1: 3.0, 2: 1.0}
         self.memory = {1: 50, 2: 10}
 
-    def metrics(self) -> list[operational.Measured]:
+    def metrics(self):
         return [operational.Measured("memory.total", 1000.0, "B")]
 
-    def event(self) -> dict[str, Any]:
+    def event(self):
         found = [
             {"pid": pid, "name": f"p{pid}", "cpu_percent": cpu, "memory": self.memory[pid]}
             for pid, cpu in self.cpu.items()
@@ -102,21 +97,21 @@ class Scripted:
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+def scripted(monkeypatch):
     machine = Scripted()
     monkeypatch.setattr(operational, "Machine", lambda: machine)
     return machine
 
 
-def events(ws: Workspace) -> int:
+def events(ws):
     return len(ws.operational.recent(None, category="event"))
 
 
-def test_processes_and_ports_are_told_when_they_change(ws: Workspace, scripted: Scripted) -> None:
+def test_processes_and_ports_are_told_when_they_change(ws, scripted):
     start = datetime(2026, 3, 1, 10, tzinfo=UTC)
     looks = 0
 
-    def told() -> int:
+    def told():
         """Events that a look adds; every quarter of a minute there is one."""
         nonlocal looks
         looks += 1
@@ -146,11 +141,9 @@ def test_processes_and_ports_are_told_when_they_change(ws: Workspace, scripted: 
 
 
 @pytest.mark.parametrize(("changes", "most"), [(False, 29), (True, 13 * 24)])
-def test_a_day_of_the_collector_is_so_many_events(
-    ws: Workspace, scripted: Scripted, changes: bool, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_day_of_the_collector_is_so_many_events(ws, scripted, changes, most, monkeypatch):
     """A quiet machine, and one on which ports come and go at every look; the last hour always has an event."""
-    told: list[datetime] = []
+    told = []
     monkeypatch.setattr(ws.operational, "push", lambda category, *_: told.append(now) if category == "event" else None)
     start = datetime(2026, 3, 1, tzinfo=UTC)
     for number in range(24 * 240):
@@ -163,7 +156,7 @@ def test_a_day_of_the_collector_is_so_many_events(
     assert max(later - earlier for earlier, later in pairwise(told)) <= timedelta(minutes=50)
 
 
-def test_a_clock_that_is_set_back_silences_no_collector(ws: Workspace, scripted: Scripted) -> None:
+def test_a_clock_that_is_set_back_silences_no_collector(ws, scripted):
     start = datetime(2026, 3, 1, tzinfo=UTC)
     with clock.at(start):
         ws.collector.measure()
@@ -172,22 +165,22 @@ def test_a_clock_that_is_set_back_silences_no_collector(ws: Workspace, scripted:
         assert events(ws) == 2
 
 
-def test_it_is_off_until_somebody_asks_for_it(ws: Workspace) -> None:
+def test_it_is_off_until_somebody_asks_for_it(ws):
     ws.start_collecting()
     assert "collector" not in ws.__dict__
     assert not any(thread.name == "nanomem-collector" for thread in threading.enumerate())
 
 
-def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path, monkeypatch):
     looked = threading.Event()
 
     class Fake:
         number = 0
 
-        def metrics(self) -> list[operational.Measured]:
+        def metrics(self):
             return [operational.Measured("cpu.percent", 1.0, "%")]
 
-        def event(self) -> dict[str, Any]:
+        def event(self):
             Fake.number += 1
             if Fake.number == 1:
                 raise RuntimeError("odd")
@@ -207,7 +200,7 @@ def test_it_looks_again_and_again_and_ends_with_the_workspace(tmp_path: Path, mo
     assert number >= 2
 
 
-def test_a_missing_library_is_one_line(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_one_line(ws, monkeypatch):
     monkeypatch.setitem(sys.modules, "psutil", None)
     with pytest.raises(MissingExtra) as raised:
         ws.collector.measure()
@@ -221,10 +214,10 @@ def test_a_missing_library_is_one_line(ws: Workspace, monkeypatch: pytest.Monkey
     assert [problem.fix for problem in on.problems()] == ["in a clone of nanomem: pip install '.[system]'"]
 
 
-def test_a_disk_that_takes_nothing_is_told(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_takes_nothing_is_told(ws, monkeypatch):
     pytest.importorskip("psutil")
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise StoreError("no room")
 
     monkeypatch.setattr(ws.operational, "push", full)

@@ -1,21 +1,14 @@
 """The two databases of another system's agent, taken over with a look at them first, as one operation."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo
-from nanomem_tui.memory.transfer.import_plan import ImportPlan
-from nanomem_tui.workspace import Workspace
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 KINDS = {
@@ -25,26 +18,26 @@ KINDS = {
 
 
 @pytest.fixture
-def theirs(sample_copy: Callable[[str], Path]) -> Path:
+def theirs(sample_copy):
     """The folder with a copy of both databases."""
     return sample_copy("aios")
 
 
-def change(path: Path, statement: str, *values: Any) -> None:
+def change(path, statement, *values):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(statement, values)
         connection.commit()
 
 
-def counts(plan: ImportPlan) -> dict[str, int]:
+def counts(plan):
     return {name: number for name, number in plan.counts.items() if number}
 
 
-def whys(plan: ImportPlan, record_id: str) -> list[tuple[str, str]]:
+def whys(plan, record_id):
     return [(entry.verdict, entry.why) for entry in plan.entries if entry.row.id == record_id]
 
 
-def test_both_databases_of_a_folder_come_in_as_one_operation_that_can_be_undone(ws: Workspace, samples: Path) -> None:
+def test_both_databases_of_a_folder_come_in_as_one_operation_that_can_be_undone(ws, samples):
     plan = ws.transfer.preview(samples / "aios")
     assert plan.kinds == {kind: {"new": number} for kind, number in KINDS.items()}
     assert ws.records.counts()["goal"] == {"working": 0, "longterm": 0}
@@ -66,9 +59,7 @@ def test_both_databases_of_a_folder_come_in_as_one_operation_that_can_be_undone(
     assert ws.records.get("goal", "g0") == goal
 
 
-def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(
-    ws: Workspace, theirs: Path, sample_copy: Callable[[str], Path]
-) -> None:
+def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(ws, theirs, sample_copy):
     crystal = sample_copy("crystal") / "home" / ".nanobot" / "memory.db"
     (theirs / "memory.db").write_bytes(crystal.read_bytes())
     plan = ws.transfer.preview(theirs)
@@ -82,7 +73,7 @@ def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(
     assert ws.records.list_records("goal") == []
 
 
-def test_what_was_imported_and_changed_since_here_or_there(ws: Workspace, theirs: Path) -> None:
+def test_what_was_imported_and_changed_since_here_or_there(ws, theirs):
     database = theirs / "working.db"
     ws.transfer.run(ws.transfer.preview(theirs))
     ws.records.pattern_used("p0", success=True)
@@ -110,7 +101,7 @@ def test_what_was_imported_and_changed_since_here_or_there(ws: Workspace, theirs
     assert [ws.records.get("goal", one).fields["status"] for one in ("g0", "g1")] == ["failed", "active"]
 
 
-def test_what_was_deleted_here_stays_deleted_unless_it_is_asked_for(ws: Workspace, samples: Path) -> None:
+def test_what_was_deleted_here_stays_deleted_unless_it_is_asked_for(ws, samples):
     ws.transfer.run(ws.transfer.preview(samples / "aios" / "working.db"))
     again = ws.transfer.preview(samples / "aios")
     assert counts(again) == {"new": 60, "same": 361}
@@ -125,7 +116,7 @@ def test_what_was_deleted_here_stays_deleted_unless_it_is_asked_for(ws: Workspac
     assert counts(ws.transfer.preview(samples / "aios")) == {"same": 421}
 
 
-def test_secrets_come_in_as_their_names_and_what_reads_as_an_order_is_told(ws: Workspace, theirs: Path) -> None:
+def test_secrets_come_in_as_their_names_and_what_reads_as_an_order_is_told(ws, theirs):
     key = "sk-" + "ant-api03-" + "Zq8" * 20
     database = theirs / "working.db"
     change(database, "UPDATE tool_calls SET input_json = ? WHERE id = 'tc0_0'",
@@ -146,7 +137,7 @@ def test_secrets_come_in_as_their_names_and_what_reads_as_an_order_is_told(ws: W
     assert whys(ws.transfer.preview(theirs, trust=True), "g0") == [("conflict", "description differs: ours stays")]
 
 
-def test_what_cannot_be_a_record_is_refused_with_the_reason(ws: Workspace, theirs: Path) -> None:
+def test_what_cannot_be_a_record_is_refused_with_the_reason(ws, theirs):
     database = theirs / "working.db"
     change(database, "UPDATE goals SET created_at = 'soon' WHERE id = 'g0'")
     change(database, "UPDATE tool_calls SET output_json = ? WHERE id = 'tc0_0'", b'"' + b"x" * 1_100_000 + b'"')
@@ -160,7 +151,7 @@ def test_what_cannot_be_a_record_is_refused_with_the_reason(ws: Workspace, their
     ]
 
 
-def test_a_text_that_is_empty_there_costs_no_record(ws: Workspace, theirs: Path) -> None:
+def test_a_text_that_is_empty_there_costs_no_record(ws, theirs):
     change(theirs / "working.db", "UPDATE decisions SET reasoning = '', model_used = '' WHERE id = 'd0'")
     plan = ws.transfer.preview(theirs)
     assert whys(plan, "d0") == [("new", "reasoning was empty")]
@@ -170,7 +161,7 @@ def test_a_text_that_is_empty_there_costs_no_record(ws: Workspace, theirs: Path)
     assert counts(ws.transfer.preview(theirs)) == {"same": 421}
 
 
-def test_an_import_whose_rows_changed_since_the_look_at_them_changes_nothing(ws: Workspace, theirs: Path) -> None:
+def test_an_import_whose_rows_changed_since_the_look_at_them_changes_nothing(ws, theirs):
     plan = ws.transfer.preview(theirs)
     ws.records.store("goal", {"description": "came between"}, "g0")
     with pytest.raises(Conflict):
@@ -179,7 +170,7 @@ def test_an_import_whose_rows_changed_since_the_look_at_them_changes_nothing(ws:
 
 
 @pytest.mark.sqlite
-def test_our_own_records_are_no_source(ws: Workspace) -> None:
+def test_our_own_records_are_no_source(ws):
     ws.records.store("goal", {"description": "one"})
     with pytest.raises(BadInput, match="holds no memories to import"):
         ws.transfer.preview(ws.paths.work_database)

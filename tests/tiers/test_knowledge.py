@@ -1,21 +1,16 @@
 """The knowledge base: what adding again changes, what comes back by undo, what a sync finds, what is searched."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NotFound
 from nanomem_tui.store.work import knowledge
-from nanomem_tui.store.work.values import Chunk, KnowledgeDocument
 from nanomem_tui.tiers import knowledge as base
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge import KnowledgeLayer
@@ -45,7 +40,7 @@ Reload configuration, start the new worker process.
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """A machine with one man page, a package, and an empty workspace."""
     manuals = tmp_path / "man" / "man8"
     manuals.mkdir(parents=True)
@@ -63,7 +58,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
+def ws(place):
     from nanomem_tui.core import config, paths
 
     found = paths.find_workspace(place / "workspace", starting=True)
@@ -71,16 +66,16 @@ def ws(place: Path) -> Iterator[Workspace]:
         yield opened
 
 
-def titles(ws: Workspace) -> list[str]:
+def titles(ws):
     return [one.title for one in ws.knowledge.documents(own=False)]
 
 
-def file(place: Path, text: str = RUNBOOK, name: str = "runbook.md") -> Found:
+def file(place, text=RUNBOOK, name="runbook.md"):
     (place / name).write_text(text)
     return knowledge_sources.read_path(place / name)
 
 
-def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(ws: Workspace) -> None:
+def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(ws):
     hit = ws.knowledge.search("what of nanomem survives a power cut", 1)[0]
     assert (hit.kind, hit.source) == ("nanomem", "nanomem docs/trust.md")
     assert ws.knowledge.search("what survives a power cut", 1, ["nanomem"])[0].kind == "nanomem"
@@ -88,7 +83,7 @@ def test_our_own_pages_are_there_without_any_adding_and_a_search_writes_nothing(
     assert not ws.paths.work_database.exists()
 
 
-def test_an_example_in_our_own_pages_answers_no_question(ws: Workspace, place: Path) -> None:
+def test_an_example_in_our_own_pages_answers_no_question(ws, place):
     command = re.compile(r'nanomem (?:knowledge|context|record|memory|recall)\b[^"\n]*"([^"\n]+)"')
     pages = [page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")]
     examples = {match for page in pages for match in command.findall(page) if "nanomem" not in match}
@@ -101,7 +96,7 @@ def test_an_example_in_our_own_pages_answers_no_question(ws: Workspace, place: P
     assert {hit.kind for hit in ws.knowledge.search("reverse proxy upstream", 50, ["nanomem"])} == {"nanomem"}
 
 
-def test_a_hit_knows_its_document_section_and_lines(ws: Workspace, place: Path) -> None:
+def test_a_hit_knows_its_document_section_and_lines(ws, place):
     ws.knowledge.add(file(place))
     hit = ws.knowledge.search("renew certificates", 1, ["file"])[0]
     assert (hit.title, hit.section, hit.line_from, hit.line_to) == ("Runbook", "Runbook > Certificates", 9, 9)
@@ -109,11 +104,11 @@ def test_a_hit_knows_its_document_section_and_lines(ws: Workspace, place: Path) 
     assert hit.text == "Renew them with the little robot each month."
 
 
-def test_a_score_is_the_share_of_the_question_that_is_answered(ws: Workspace, place: Path) -> None:
+def test_a_score_is_the_share_of_the_question_that_is_answered(ws, place):
     ws.knowledge.add(file(place))
     ws.knowledge.add_text("# Tunnels\n\nA tunnel forwards a port to another machine.\n", "me", "Tunnels")
 
-    def score(question: str, *sources: str) -> float:
+    def score(question, *sources):
         best = ws.knowledge.search(question, 1, sources)[0]
         assert sum(best.parts.values()) == pytest.approx(best.score, abs=0.001)
         return best.score
@@ -125,7 +120,7 @@ def test_a_score_is_the_share_of_the_question_that_is_answered(ws: Workspace, pl
     assert score("certificates " * 50) <= 1
 
 
-def test_a_file_that_was_added_in_two_ways_is_found_once(ws: Workspace, place: Path) -> None:
+def test_a_file_that_was_added_in_two_ways_is_found_once(ws, place):
     (place / "page.html").write_text("<title>Robots</title><h1>Robots</h1><p>The little robot renews them.</p>")
     ws.knowledge.add(knowledge_sources.read_path(place / "page.html"))
     ws.knowledge.add(Found([knowledge_sources.saved_page(place / "page.html")], []))
@@ -133,7 +128,7 @@ def test_a_file_that_was_added_in_two_ways_is_found_once(ws: Workspace, place: P
     assert len(ws.knowledge.search("little robot", 5, ["file", "page"])) == 1
 
 
-def test_adding_again_changes_only_what_changed(ws: Workspace, place: Path) -> None:
+def test_adding_again_changes_only_what_changed(ws, place):
     first = ws.knowledge.add(file(place))
     assert first.operation is not None
     before = dict(ws.knowledge.chunks(first.new[0].id))
@@ -151,7 +146,7 @@ def test_adding_again_changes_only_what_changed(ws: Workspace, place: Path) -> N
     assert "month" not in ws.knowledge.search("robot month", 1, ["file"])[0].text
 
 
-def test_every_change_is_one_operation_and_comes_back_by_undo_and_redo(ws: Workspace, place: Path) -> None:
+def test_every_change_is_one_operation_and_comes_back_by_undo_and_redo(ws, place):
     more = file(place, "# Other\n\nWords.\n", "other.md")
     ws.knowledge.add(Found([*file(place).documents, *more.documents], []))
     ids = [key for one in ws.knowledge.documents(own=False) for key, _ in ws.knowledge.chunks(one.id)]
@@ -168,27 +163,26 @@ def test_every_change_is_one_operation_and_comes_back_by_undo_and_redo(ws: Works
     assert ws.knowledge.search("robot", 1, ["file"])[0].title == "Runbook"
 
 
-def test_an_undo_refuses_a_document_that_changed_since(ws: Workspace, place: Path) -> None:
+def test_an_undo_refuses_a_document_that_changed_since(ws, place):
     first = ws.knowledge.add(file(place)).operation
-    assert first is not None
     ws.knowledge.add(file(place, RUNBOOK + "\nMore.\n"))
     with pytest.raises(Conflict):
         ws.undo(first.id)
 
 
-def test_what_was_added_is_there_for_the_next_who_opens(ws: Workspace, place: Path) -> None:
+def test_what_was_added_is_there_for_the_next_who_opens(ws, place):
     ws.knowledge.add(file(place))
     ws.close()
     with open_workspace(place / "workspace") as other:
         assert other.knowledge.search("robot", 1, ["file"])[0].title == "Runbook"
 
 
-def test_a_slip_finds_the_word_that_was_meant(ws: Workspace, place: Path) -> None:
+def test_a_slip_finds_the_word_that_was_meant(ws, place):
     ws.knowledge.add(file(place))
     assert ws.knowledge.search("certifcates", 1, ["file"])[0].section == "Runbook > Certificates"
 
 
-def test_a_solution_is_kept_with_its_source_and_replaced_by_its_title(ws: Workspace) -> None:
+def test_a_solution_is_kept_with_its_source_and_replaced_by_its_title(ws):
     ws.knowledge.add_text("Raise worker_connections.", "our incident of May", "Too many connections")
     ws.knowledge.add_text("Raise worker_connections, then reload.", "our incident of June", "Too many connections")
     hit = ws.knowledge.search("worker connections", 3, ["solution"])
@@ -197,7 +191,7 @@ def test_a_solution_is_kept_with_its_source_and_replaced_by_its_title(ws: Worksp
         ws.knowledge.add_text("  ", "nowhere")
 
 
-def test_man_pages_are_found_as_man_finds_them(ws: Workspace, place: Path) -> None:
+def test_man_pages_are_found_as_man_finds_them(ws, place):
     folder = place / "man" / "man8"
     (folder / "webserver.8").write_text(".so man8/nginx.8\n")
     os.symlink("nginx.8.gz", folder / "httpd.8.gz")
@@ -207,32 +201,32 @@ def test_man_pages_are_found_as_man_finds_them(ws: Workspace, place: Path) -> No
     assert len(knowledge_sources.all_manuals().documents) == 1
     for name in ("nosuch", "nginx(1)"):
         with pytest.raises(NotFound):
-            knowledge_sources._named(name)
+            knowledge_sources.named_manuals([name])
     with pytest.raises(BadInput):
-        knowledge_sources._named("../nginx")
+        knowledge_sources.named_manuals(["../nginx"])
 
 
-def test_where_nothing_shows_man_pages_each_is_named_as_not_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_shows_man_pages_each_is_named_as_not_read(place, monkeypatch):
     monkeypatch.setenv("PATH", str(place))
     found = knowledge_sources.named_manuals(["nginx"])
     assert found.documents == []
     assert [problem.what for problem in found.problems] == ["neither man nor mandoc is installed to read it with"]
 
 
-def test_a_package_tells_what_it_documents_and_not_its_history(ws: Workspace) -> None:
+def test_a_package_tells_what_it_documents_and_not_its_history(ws):
     found = knowledge_sources.named_packages(["nginx"])
     assert [one.title for one in found.documents] == ["nginx: README.md"]
     with pytest.raises(NotFound):
         knowledge_sources.named_packages(["nosuch"])
 
 
-def test_what_a_python_package_says_of_itself_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_python_package_says_of_itself_is_read(monkeypatch):
     monkeypatch.undo()
     found = knowledge_sources.named_packages(["click"])
     assert any(one.title.lower() == "click" and one.chunks for one in found.documents)
 
 
-def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws: Workspace, place: Path) -> None:
+def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws, place):
     folder = place / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\nFirst.\n")
@@ -254,14 +248,12 @@ def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws: Workspace, pla
     assert "Runbook" in titles(ws)
 
 
-def test_a_sync_shows_each_man_page_once_and_keeps_what_cannot_be_shown(
-    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sync_shows_each_man_page_once_and_keeps_what_cannot_be_shown(ws, place, monkeypatch):
     (place / "man" / "man8" / "other.8").write_text(".TH O 8\n.SH NAME\nother \\- else\n")
     ws.knowledge.add(knowledge_sources.named_manuals(["other"]))
     ws.knowledge.add(Found([one for one in knowledge_sources.all_manuals().documents if one.title == "nginx(8)"], []))
     before = [ws.knowledge.chunks(title) for title in ("other(8)", "nginx(8)")]
-    shown: list[str] = []
+    shown = []
     output = knowledge_sources._output
     monkeypatch.setattr(knowledge_sources, "_output", lambda *how: shown.append(str(how[1])) or output(*how))
     assert ws.knowledge.sync().operation is None
@@ -272,7 +264,7 @@ def test_a_sync_shows_each_man_page_once_and_keeps_what_cannot_be_shown(
     assert [ws.knowledge.chunks(title) for title in ("other(8)", "nginx(8)")] == before
 
 
-def test_no_sync_brings_back_what_was_taken_away(ws: Workspace) -> None:
+def test_no_sync_brings_back_what_was_taken_away(ws):
     ws.knowledge.add(knowledge_sources.all_manuals())
     ws.knowledge.remove(["nginx(8)"])
     assert ws.knowledge.sync().new == ()
@@ -280,10 +272,10 @@ def test_no_sync_brings_back_what_was_taken_away(ws: Workspace) -> None:
     assert titles(ws) == ["nginx(8)"]
 
 
-def test_a_sync_adds_packages_installed_since_one_was_added(ws: Workspace, place: Path) -> None:
+def test_a_sync_adds_packages_installed_since_one_was_added(ws, place):
     folder = place / "share" / "doc"
 
-    def install(name: str) -> None:
+    def install(name):
         (folder / name).mkdir()
         (folder / name / "README.md").write_text(f"# {name}\n\nHow to use {name}.\n")
 
@@ -302,10 +294,10 @@ def test_a_sync_adds_packages_installed_since_one_was_added(ws: Workspace, place
     assert [one.title for one in ws.knowledge.add(knowledge_sources.all_packages()).new] == ["there-before: README.md"]
 
 
-def test_who_adds_much_is_told_how_far_it_is(ws: Workspace, place: Path) -> None:
+def test_who_adds_much_is_told_how_far_it_is(ws, place):
     for number in range(50):
         (place / "man" / "man8" / f"page{number}.8").write_text(f".TH P 8\n.SH NAME\npage{number} \\- says {number}\n")
-    told: list[tuple[str, int, int]] = []
+    told = []
     ws.knowledge.add(
         knowledge_sources.all_manuals(lambda *said: told.append(said)), tell=lambda *said: told.append(said)
     )
@@ -313,14 +305,14 @@ def test_who_adds_much_is_told_how_far_it_is(ws: Workspace, place: Path) -> None
     assert {what for what, _, _ in told} == {"Reading man pages", "Indexing"}
 
 
-def test_the_pages_of_nanomem_itself_stay(ws: Workspace) -> None:
+def test_the_pages_of_nanomem_itself_stay(ws):
     own = ws.knowledge.documents()[0]
     assert ws.knowledge.chunks(own.id)
     with pytest.raises(BadInput):
         ws.knowledge.remove([own.id])
 
 
-def test_nothing_is_fetched_and_what_is_no_text_is_refused(place: Path) -> None:
+def test_nothing_is_fetched_and_what_is_no_text_is_refused(place):
     with pytest.raises(BadInput, match="nothing is fetched"):
         knowledge_sources.read_path(Path("https://example.org/page"))
     (place / "picture.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
@@ -331,7 +323,7 @@ def test_nothing_is_fetched_and_what_is_no_text_is_refused(place: Path) -> None:
         knowledge_sources.read_path(place / "nosuch.md")
 
 
-def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_read(place: Path) -> None:
+def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_read(place):
     folder = place / "notes"
     (folder / ".git").mkdir(parents=True)
     (folder / ".git" / "a.md").write_text("hidden")
@@ -347,7 +339,7 @@ def test_a_folder_leaves_out_links_and_hidden_files_and_tells_what_it_could_not_
     assert told == {"bad.md": "warning", "link.md": "note", "others": "note"}
 
 
-def test_a_link_is_told_when_its_folder_is_added_and_not_with_every_sync(ws: Workspace, place: Path) -> None:
+def test_a_link_is_told_when_its_folder_is_added_and_not_with_every_sync(ws, place):
     (place / "notes").mkdir()
     file(place, name="notes/runbook.md")
     os.symlink("/etc/passwd", place / "notes" / "link.md")
@@ -356,7 +348,7 @@ def test_a_link_is_told_when_its_folder_is_added_and_not_with_every_sync(ws: Wor
     assert ws.knowledge.sync().problems == ()
 
 
-def test_a_folder_of_which_nothing_can_be_read_says_why(place: Path) -> None:
+def test_a_folder_of_which_nothing_can_be_read_says_why(place):
     folder = place / "notes"
     folder.mkdir()
     (folder / "bad.md").write_bytes(b"\0\0")
@@ -367,14 +359,14 @@ def test_a_folder_of_which_nothing_can_be_read_says_why(place: Path) -> None:
     assert "link.md is left out: a link" in error.value.fix
 
 
-def test_a_pack_that_is_added_as_a_file_says_how_it_is_added(place: Path) -> None:
+def test_a_pack_that_is_added_as_a_file_says_how_it_is_added(place):
     (place / "pack.zip").write_bytes(b"PK\x03\x04\0\0\0")
     with pytest.raises(BadInput, match="no text") as error:
         knowledge_sources.read_path(place / "pack.zip")
     assert error.value.fix == "a pack goes in with --pack"
 
 
-def three(place: Path) -> Found:
+def three(place):
     """Three documents."""
     return Found(
         [one for name in "abc" for one in file(place, f"# {name}\n\nWords {name}.\n", f"{name}.md").documents], []
@@ -382,15 +374,15 @@ def three(place: Path) -> Found:
 
 
 @pytest.fixture
-def half_done(ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def half_done(ws, place, monkeypatch):
     """A workspace in which an addition of three documents was killed after the first."""
     monkeypatch.setattr(base, "BATCH", 1)
     written = KnowledgeLayer._write
 
-    def killed(*args: object) -> None:
+    def killed(*args):
         if titles(ws):
             os._exit(9)
-        written(*args)  # type: ignore[arg-type]
+        written(*args)
 
     child = fork()
     if not child:
@@ -402,13 +394,13 @@ def half_done(ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return place / "workspace"
 
 
-def test_an_addition_that_was_killed_half_done_is_finished_by_who_opens_next(half_done: Path) -> None:
+def test_an_addition_that_was_killed_half_done_is_finished_by_who_opens_next(half_done):
     with open_workspace(half_done) as other:
         other.store.settle()
         assert titles(other) == ["a", "b", "c"]
 
 
-def test_an_addition_that_was_killed_half_done_can_be_undone(half_done: Path) -> None:
+def test_an_addition_that_was_killed_half_done_can_be_undone(half_done):
     with open_workspace(half_done) as other:
         other.undo()
         assert titles(other) == []
@@ -416,9 +408,7 @@ def test_an_addition_that_was_killed_half_done_can_be_undone(half_done: Path) ->
         assert titles(other) == ["a", "b", "c"]
 
 
-def test_an_addition_that_was_killed_half_done_is_one_operation_when_it_is_made_again(
-    half_done: Path, place: Path
-) -> None:
+def test_an_addition_that_was_killed_half_done_is_one_operation_when_it_is_made_again(half_done, place):
     with open_workspace(half_done) as other:
         again = other.knowledge.add(three(place))
         assert (again.operation, again.unchanged) == (None, 3)
@@ -426,15 +416,13 @@ def test_an_addition_that_was_killed_half_done_is_one_operation_when_it_is_made_
         assert titles(other) == []
 
 
-def test_an_addition_that_somebody_interrupts_is_taken_back(
-    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_addition_that_somebody_interrupts_is_taken_back(ws, place, monkeypatch):
     ws.knowledge.add(file(place))
     monkeypatch.setattr(base, "BATCH", 1)
 
-    told: list[tuple[str, int]] = []
+    told = []
 
-    def tell(what: str, done: int, total: int) -> None:
+    def tell(what, done, total):
         told.append((what, done))
         if told.count(("Indexing", 2)) == 1 and told[-1] == ("Indexing", 2):
             raise KeyboardInterrupt
@@ -446,9 +434,7 @@ def test_an_addition_that_somebody_interrupts_is_taken_back(
     assert titles(ws) == []
 
 
-def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_later(
-    ws: Workspace, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_later(ws, place, monkeypatch):
     folder = place / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# a\n\nWords.\n")
@@ -459,7 +445,7 @@ def test_an_addition_that_fails_half_way_is_taken_back_and_a_sync_may_add_it_lat
     with monkeypatch.context() as broken:
         put = knowledge.put
 
-        def full(connection: Any, one: KnowledgeDocument, chunks: list[Chunk]) -> None:
+        def full(connection, one, chunks):
             if one.title == "d":
                 raise DiskFull("no space left")
             put(connection, one, chunks)

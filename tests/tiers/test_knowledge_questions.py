@@ -1,10 +1,5 @@
 """Questions whose right section is known, over the man pages of 200 commands."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.core import config, paths
@@ -15,11 +10,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+def ws(tmp_path_factory):
     found = manuals()
     if found is None:
         pytest.skip("not all of the 200 man pages are here: make manuals")
-    place: Path = tmp_path_factory.mktemp("manuals")
+    place = tmp_path_factory.mktemp("manuals")
     located = paths.find_workspace(place, starting=True)
     with Workspace(located, config.load(located)) as opened:
         opened.knowledge.add(found)
@@ -27,7 +22,7 @@ def ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 
 
 @pytest.mark.parametrize(("name", "least"), [("keywords", 45), ("questions", 40)])
-def test_the_right_section_is_among_the_first_three(ws: Workspace, name: str, least: int) -> None:
+def test_the_right_section_is_among_the_first_three(ws, name, least):
     missed = [
         one["question"]
         for one in questions(name)
@@ -36,7 +31,7 @@ def test_the_right_section_is_among_the_first_three(ws: Workspace, name: str, le
     assert len(missed) <= 50 - least, missed
 
 
-def test_every_labelled_section_is_one_of_its_page(ws: Workspace) -> None:
+def test_every_labelled_section_is_one_of_its_page(ws):
     pages = {one.title: one.id for one in ws.knowledge.documents(own=False)}
     assert len(pages) == 200
     for one in (*questions("keywords"), *questions("questions")):

@@ -1,7 +1,5 @@
 """Reference packs and man pages: what is read of them, and what of them is refused."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -13,9 +11,7 @@ import tarfile
 import time
 import tracemalloc
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import pytest
 from hypothesis import given
@@ -37,21 +33,21 @@ FILES = {
 }
 
 
-def folder(at: Path) -> Path:
+def folder(at):
     for name, text in FILES.items():
         (at / "pack" / name).parent.mkdir(parents=True, exist_ok=True)
         (at / "pack" / name).write_text(text)
     return at / "pack"
 
 
-def zipped(at: Path, files: dict[str, str]) -> Path:
+def zipped(at, files):
     with zipfile.ZipFile(at / "pack.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             archive.writestr(name, text)
     return at / "pack.zip"
 
 
-def tarred(at: Path, files: dict[str, str]) -> Path:
+def tarred(at, files):
     with tarfile.open(at / "pack.tar.gz", "w:gz") as archive:
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
@@ -61,7 +57,7 @@ def tarred(at: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("form", ["folder", "zip", "tar"])
-def test_a_pack_is_read_where_it_lies_with_what_its_manifest_says(tmp_path: Path, form: str) -> None:
+def test_a_pack_is_read_where_it_lies_with_what_its_manifest_says(tmp_path, form):
     pack = {
         "folder": lambda: folder(tmp_path),
         "zip": lambda: zipped(tmp_path, FILES),
@@ -75,7 +71,7 @@ def test_a_pack_is_read_where_it_lies_with_what_its_manifest_says(tmp_path: Path
     assert found.problems == []
 
 
-def test_links_in_an_archive_are_refused_and_in_a_folder_told(tmp_path: Path) -> None:
+def test_links_in_an_archive_are_refused_and_in_a_folder_told(tmp_path):
     with tarfile.open(tmp_path / "link.tar", "w") as archive:
         entry = tarfile.TarInfo("a.md")
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
@@ -92,7 +88,7 @@ def test_links_in_an_archive_are_refused_and_in_a_folder_told(tmp_path: Path) ->
     assert ["link" in problem.what for problem in found.problems] == [True]
 
 
-def test_a_pack_that_grows_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pack_that_grows_beyond_measure_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(knowledge_sources, "MOST_UNPACKED", 100_000)
     with pytest.raises(BadInput, match="larger"):
         knowledge_sources.read_pack(zipped(tmp_path, {f"{number}.md": "a" * 20_000 for number in range(10)}))
@@ -102,14 +98,14 @@ def test_a_pack_that_grows_beyond_measure_is_refused(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04 no zip", b"\x1f\x8b\x08 no gzip", b"", b"words"])
-def test_what_is_no_pack_is_refused_in_one_line(tmp_path: Path, data: bytes) -> None:
+def test_what_is_no_pack_is_refused_in_one_line(tmp_path, data):
     (tmp_path / "pack.zip").write_bytes(data)
     with pytest.raises(BadInput) as error:
         knowledge_sources.read_pack(tmp_path / "pack.zip")
     assert "\n" not in error.value.line()
 
 
-def test_a_pack_without_text_a_broken_manifest_and_no_pack_are_told(tmp_path: Path) -> None:
+def test_a_pack_without_text_a_broken_manifest_and_no_pack_are_told(tmp_path):
     with pytest.raises(BadInput, match="nothing to read"):
         knowledge_sources.read_pack(zipped(tmp_path, {"a.png": "x"}))
     for manifest in ("no json", "[]"):
@@ -122,7 +118,7 @@ def test_a_pack_without_text_a_broken_manifest_and_no_pack_are_told(tmp_path: Pa
         knowledge_sources.read_pack(tmp_path / "nosuch.zip")
 
 
-def test_only_the_manifest_at_the_root_speaks_for_the_pack(tmp_path: Path) -> None:
+def test_only_the_manifest_at_the_root_speaks_for_the_pack(tmp_path):
     inner = json.dumps({"title": "Another", "source": "elsewhere", "files": {"a.md": {"title": "Not it"}}})
     for form in (zipped, tarred):
         found = knowledge_sources.read_pack(form(tmp_path, {"web/manifest.json": inner, "a.md": "# Ports\n\nwords"}))
@@ -138,8 +134,8 @@ def test_only_the_manifest_at_the_root_speaks_for_the_pack(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_what_is_skipped_of_a_tar_counts_and_is_not_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    def packed(*sizes: tuple[str, int]) -> Path:
+def test_what_is_skipped_of_a_tar_counts_and_is_not_unpacked(tmp_path, pack):
+    def packed(*sizes):
         plain = io.BytesIO()
         with tarfile.open(fileobj=plain, mode="w") as archive:
             for name, size in (*sizes, ("a.md", 5)):
@@ -157,13 +153,13 @@ def test_what_is_skipped_of_a_tar_counts_and_is_not_unpacked(tmp_path: Path, pac
                 knowledge_sources.read_pack(packed(*sizes))
 
 
-def test_of_a_zip_no_file_is_unpacked_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_zip_no_file_is_unpacked_that_is_too_large(tmp_path, monkeypatch):
     pack = zipped(tmp_path, {"big.md": "a" * 20_000, "small.md": "words"})
     monkeypatch.setattr(knowledge_sources, "LARGEST", 10_000)
-    opened: list[str] = []
+    opened = []
     read = zipfile.ZipFile.open
 
-    def seen(self: zipfile.ZipFile, one: zipfile.ZipInfo, *more: object) -> IO[bytes]:
+    def seen(self, one, *more):
         opened.append(one.filename)
         return read(self, one)
 
@@ -173,7 +169,7 @@ def test_of_a_zip_no_file_is_unpacked_that_is_too_large(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("packed", ["gz", "bz2"])
-def test_names_in_a_tar_that_fill_the_memory_are_refused(tmp_path: Path, packed: str) -> None:
+def test_names_in_a_tar_that_fill_the_memory_are_refused(tmp_path, packed):
     pack = tmp_path / "pack.tar"
     with tarfile.open(pack, f"w:{packed}", format=tarfile.GNU_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("a" * 20_000_000 + ".md"))
@@ -184,7 +180,7 @@ def test_names_in_a_tar_that_fill_the_memory_are_refused(tmp_path: Path, packed:
     tracemalloc.stop()
 
 
-def test_zeros_without_end_and_packings_without_a_bound_are_refused_at_once(tmp_path: Path) -> None:
+def test_zeros_without_end_and_packings_without_a_bound_are_refused_at_once(tmp_path):
     (tmp_path / "pack.tar.bz2").write_bytes(bz2.compress(bytes(50_000_000)))
     with zipfile.ZipFile(tmp_path / "pack.zip", "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr("large.md", bytes(50_000_000))
@@ -197,9 +193,7 @@ def test_zeros_without_end_and_packings_without_a_bound_are_refused_at_once(tmp_
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-def test_a_tar_that_was_packed_in_parts_is_read_whole_and_one_that_ends_early_is_refused(
-    tmp_path: Path, pack: Callable[[bytes], bytes]
-) -> None:
+def test_a_tar_that_was_packed_in_parts_is_read_whole_and_one_that_ends_early_is_refused(tmp_path, pack):
     plain = tarred(tmp_path, {f"{number}.md": f"# Page {number}\n\nwords" for number in range(40)}).read_bytes()
     plain = gzip.decompress(plain) if plain.startswith(b"\x1f\x8b") else plain
     (tmp_path / "parts").write_bytes(pack(plain[:20_000]) + pack(plain[20_000:]))
@@ -210,7 +204,7 @@ def test_a_tar_that_was_packed_in_parts_is_read_whole_and_one_that_ends_early_is
         knowledge_sources.read_pack(tmp_path / "cut")
 
 
-def test_a_damaged_archive_is_told_as_one_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_damaged_archive_is_told_as_one_that_cannot_be_read(tmp_path):
     data = bytearray(lzma.compress(os.urandom(3_000)))
     data[40] ^= 255
     (tmp_path / "pack").write_bytes(data)
@@ -227,14 +221,14 @@ def test_a_damaged_archive_is_told_as_one_that_cannot_be_read(tmp_path: Path) ->
 PAGE = ".TH A 8\n.SH NAME\na \\- does it\n.SH TEXT\nMuch is said.\n"
 
 
-def page_of(at: Path, text: str) -> ManualPage:
+def page_of(at, text):
     path = at / "man" / "man8" / "a.8"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return ManualPage("a", "8", path)
 
 
-def program(at: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def program(at, script, monkeypatch):
     """A `man` that does what the script does, and no mandoc."""
     (at / "bin").mkdir(exist_ok=True)
     (at / "bin" / "man").write_text(f"#!/bin/sh\n{script}\n")
@@ -243,7 +237,7 @@ def program(at: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{at / 'bin'}:/usr/bin:/bin")
 
 
-def test_what_man_started_ends_when_it_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_man_started_ends_when_it_takes_too_long(tmp_path, monkeypatch):
     program(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", monkeypatch)
     monkeypatch.setattr(knowledge_sources, "PATIENCE", 0.5)
     found = knowledge_sources.read_manuals([page_of(tmp_path, PAGE)], "")
@@ -256,7 +250,7 @@ def test_what_man_started_ends_when_it_takes_too_long(tmp_path: Path, monkeypatc
     pytest.fail("it still runs")
 
 
-def test_a_program_that_shows_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_shows_without_end_is_stopped(tmp_path, monkeypatch):
     program(tmp_path, 'test -z "$MAN_KEEP_FORMATTING" && yes', monkeypatch)
     monkeypatch.setenv("MAN_KEEP_FORMATTING", "1")
     monkeypatch.setattr(knowledge_sources, "LARGEST", 100_000)
@@ -267,13 +261,13 @@ def test_a_program_that_shows_without_end_is_stopped(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     "request_", [".so /etc/passwd", "'  so ../../key", ".if 1 .so /etc/passwd", ".do so /x", ".sy ls", ".open s /x"]
 )
-def test_a_man_page_takes_in_no_file_of_its_choice(tmp_path: Path, request_: str) -> None:
+def test_a_man_page_takes_in_no_file_of_its_choice(tmp_path, request_):
     found = knowledge_sources.read_manuals([page_of(tmp_path, f"{PAGE}{request_}\n")], "")
     assert (found.documents, len(found.problems)) == ([], 1)
     assert "from elsewhere" in found.problems[0].what
 
 
-def test_a_man_that_only_says_it_was_taken_out_shows_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_man_that_only_says_it_was_taken_out_shows_no_page(tmp_path, monkeypatch):
     program(tmp_path, "echo This system has been minimized", monkeypatch)
     found = knowledge_sources.read_manuals([page_of(tmp_path, PAGE)], "")
     assert found.documents == []
@@ -283,35 +277,35 @@ def test_a_man_that_only_says_it_was_taken_out_shows_no_page(tmp_path: Path, mon
 # Documents cut into chunks: what stays together, what never does, and that nothing is lost.
 
 
-def block(words: int, line: int, section: tuple[str, ...] = ("A",), *, entry: bool = False) -> Block:
+def block(words, line, section=("A",), *, entry=False):
     text = " ".join(f"w{number}" for number in range(words))
     pieces = (Piece(line, line, "--option"),) if entry else ()
     return Block(section, (*pieces, Piece(line + len(pieces), line + len(pieces), text)), entry)
 
 
-def test_small_neighbours_are_put_together_until_there_is_enough() -> None:
+def test_small_neighbours_are_put_together_until_there_is_enough():
     chunks = cut_chunks(Reading("t", tuple(block(LEAST // 3, line) for line in range(1, 7))))
     assert [(chunk.line_from, chunk.line_to) for chunk in chunks] == [(1, 3), (4, 6)]
 
 
-def test_no_chunk_goes_across_a_heading() -> None:
+def test_no_chunk_goes_across_a_heading():
     chunks = cut_chunks(Reading("t", (block(3, 1, ("A",)), block(3, 2, ("A", "B")), block(3, 3, ("A",)))))
     assert [chunk.section for chunk in chunks] == ["A", "A > B", "A"]
 
 
-def test_an_option_is_kept_whole_where_it_is_no_longer_than_that() -> None:
+def test_an_option_is_kept_whole_where_it_is_no_longer_than_that():
     chunks = cut_chunks(Reading("t", (block(LEAST - 1, 1), block(WHOLE - 1, 2, entry=True))))
     assert [words_in(chunk.text) for chunk in chunks] == [LEAST - 1, WHOLE]
     assert chunks[1].text.startswith("--option\nw0")
 
 
-def test_a_longer_option_is_cut_and_each_part_told_with_its_name() -> None:
+def test_a_longer_option_is_cut_and_each_part_told_with_its_name():
     chunks = cut_chunks(Reading("t", (block(3 * WHOLE, 1, entry=True),)))
     assert len(chunks) > 1
     assert {chunk.section for chunk in chunks} == {"A > --option"}
 
 
-def test_a_text_without_spaces_is_cut_too() -> None:
+def test_a_text_without_spaces_is_cut_too():
     chunks = cut_chunks(Reading("t", (Block((), (Piece(1, 1, "字" * 20_000),)),)))
     assert all(words_in(chunk.text) <= WHOLE for chunk in chunks)
     assert "".join(chunk.text for chunk in chunks).replace("\n", "") == "字" * 20_000
@@ -325,8 +319,8 @@ BLOCKS = st.lists(
 
 @given(BLOCKS)
 def test_every_word_is_in_one_chunk_and_every_line_in_range(
-    drawn: list[tuple[tuple[str, ...], list[str], bool, int]],
-) -> None:
+    drawn,
+):
     blocks, line = [], 1
     for section, texts, entry, times in drawn:
         pieces = tuple(Piece(line + at, line + at, " ".join([text] * times).strip()) for at, text in enumerate(texts))

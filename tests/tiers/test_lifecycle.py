@@ -1,12 +1,9 @@
 """What becomes of records as they grow old: the table of seed 004, row by row, and that nothing is lost on the way."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -14,10 +11,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, Refused
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.lifecycle import GOAL_DAYS, METRIC_DAYS, RECORD_DAYS
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
 from tests.tiers.test_records import LEAST
 
@@ -26,7 +21,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 WHEN = {"goal": "created_at", "task": "started_at", "agent-state": "updated_at"}
 
 
-def kept(ws: Workspace, kind: str, record_id: str, age: timedelta, **fields: object) -> None:
+def kept(ws, kind, record_id, age, **fields):
     when = {WHEN.get(kind, "timestamp"): clock.iso(NOW - age)}
     least = {
         **LEAST,
@@ -41,7 +36,7 @@ def kept(ws: Workspace, kind: str, record_id: str, age: timedelta, **fields: obj
     ws.records.store(kind, {**least, **when, **fields}, record_id)
 
 
-def tiers(ws: Workspace, kind: str) -> dict[str, str]:
+def tiers(ws, kind):
     return {record.id: record.tier for record in ws.records.list_records(kind)}
 
 
@@ -56,7 +51,7 @@ BORDERS = [
 
 
 @pytest.mark.parametrize(("kind", "days", "fields"), BORDERS, ids=[kind for kind, *_ in BORDERS])
-def test_each_row_of_the_table_at_its_border(ws: Workspace, kind: str, days: int, fields: dict[str, object]) -> None:
+def test_each_row_of_the_table_at_its_border(ws, kind, days, fields):
     kept(ws, kind, "old", days * DAY, **fields)
     kept(ws, kind, "young", days * DAY - MINUTE, **fields)
     before = {record.id: record.fields for record in ws.records.list_records(kind)}
@@ -66,7 +61,7 @@ def test_each_row_of_the_table_at_its_border(ws: Workspace, kind: str, days: int
     assert dict(ran.rows) == {kind: 1}
 
 
-def test_goals_and_tasks_age_from_when_they_ended(ws: Workspace) -> None:
+def test_goals_and_tasks_age_from_when_they_ended(ws):
     for kind, began in (("goal", "created_at"), ("task", "started_at")):
         for name, ended in (("lately", 10), ("long ago", 91)):
             when = {began: clock.iso(NOW - 400 * DAY), "completed_at": clock.iso(NOW - ended * DAY)}
@@ -78,7 +73,7 @@ def test_goals_and_tasks_age_from_when_they_ended(ws: Workspace) -> None:
     assert tiers(ws, "task") == {"task lately": "working", "task long ago": "longterm"}
 
 
-def test_a_task_that_was_never_ended_ages_from_the_end_of_its_goal(ws: Workspace) -> None:
+def test_a_task_that_was_never_ended_ages_from_the_end_of_its_goal(ws):
     for name, ended in (("lately", 10), ("long ago", 91)):
         when = {"created_at": clock.iso(NOW - 400 * DAY), "completed_at": clock.iso(NOW - ended * DAY)}
         ws.records.store("goal", {**LEAST["goal"], **when, "status": "failed"}, name)
@@ -87,7 +82,7 @@ def test_a_task_that_was_never_ended_ages_from_the_end_of_its_goal(ws: Workspace
     assert tiers(ws, "task") == {"of lately": "working", "of long ago": "longterm"}
 
 
-def test_what_the_table_keeps_forever_stays_where_it_is(ws: Workspace) -> None:
+def test_what_the_table_keeps_forever_stays_where_it_is(ws):
     old = 4000 * DAY
     for kind in ("incident", "config-change"):
         kept(ws, kind, "x", old)
@@ -110,7 +105,7 @@ def test_what_the_table_keeps_forever_stays_where_it_is(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("page", ["work.md", "decisions/0042-how-long-things-are-kept.md"])
-def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: str, ws: Workspace) -> None:
+def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page, ws):
     rows = [line.strip("| ").split("|") for line in (ROOT / "docs" / page).read_text("utf-8").splitlines()]
     told = {noun: row[1].strip() for row in rows if len(row) > 1 for noun in re.split(r", | and ", row[0].strip())}
     nouns = {"agent-state": "states of agents", "config-change": "configurations", "metric-hour": ""}
@@ -125,7 +120,7 @@ def test_the_pages_say_of_every_kind_how_long_it_stays_as_the_settings_do(page: 
             assert stays.startswith(f"{days.get(kind.name, RECORD_DAYS)} days"), kind.name
 
 
-def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> None:
+def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws):
     ended = {**LEAST["goal"], "created_at": clock.iso(NOW - 100 * DAY), "status": "done"}
     ws.records.store_many([NewRecord("goal", ended, "ended")], overheard=True)
     kept(ws, "task", "abandoned", 95 * DAY, goal_id="ended")
@@ -151,7 +146,7 @@ def test_tasks_follow_their_goal_and_calls_go_by_their_age(ws: Workspace) -> Non
     assert [record.id for record in ws.records.goals()] == ["open"]
 
 
-def test_an_agent_that_comes_back_has_its_state_in_working_memory_again(ws: Workspace) -> None:
+def test_an_agent_that_comes_back_has_its_state_in_working_memory_again(ws):
     kept(ws, "agent-state", "night-agent", 40 * DAY)
     ws.lifecycle.run()
     assert tiers(ws, "agent-state") == {"night-agent": "longterm"}
@@ -162,7 +157,7 @@ def test_an_agent_that_comes_back_has_its_state_in_working_memory_again(ws: Work
 # -- metrics -----------------------------------------------------------------------------------------------------------
 
 
-def test_metrics_are_averaged_by_whole_hours_and_the_averages_kept_a_year(ws: Workspace) -> None:
+def test_metrics_are_averaged_by_whole_hours_and_the_averages_kept_a_year(ws):
     border = (NOW - 7 * DAY).replace(minute=0)
     values = [4.0, 1.0, 7.5]
     for number, value in enumerate(values):
@@ -192,7 +187,7 @@ def test_metrics_are_averaged_by_whole_hours_and_the_averages_kept_a_year(ws: Wo
     assert "younger" in tiers(ws, "metric-hour")
 
 
-def test_a_metric_that_comes_late_is_added_to_its_hour(ws: Workspace) -> None:
+def test_a_metric_that_comes_late_is_added_to_its_hour(ws):
     kept(ws, "metric", "m1", 8 * DAY, value=1.0)
     ws.lifecycle.run()
     kept(ws, "metric", "m2", 8 * DAY, value=3.0)
@@ -201,7 +196,7 @@ def test_a_metric_that_comes_late_is_added_to_its_hour(ws: Workspace) -> None:
     assert (hour.fields["count"], hour.fields["mean"], hour.fields["least"], hour.fields["most"]) == (2, 2.0, 1.0, 3.0)
 
 
-def test_numbers_whose_sum_is_too_large_have_a_mean(ws: Workspace) -> None:
+def test_numbers_whose_sum_is_too_large_have_a_mean(ws):
     for number in range(4):
         kept(ws, "metric", f"m{number}", 8 * DAY, value=1.7e308)
     ws.lifecycle.run()
@@ -212,12 +207,12 @@ def test_numbers_whose_sum_is_too_large_have_a_mean(ws: Workspace) -> None:
 # -- one operation, and back ---------------------------------------------------------------------------------------
 
 
-def all_of(ws: Workspace) -> dict[str, TierRecord]:
+def all_of(ws):
     kinds = [kind for kind, found in ws.records.counts().items() if sum(found.values())]
     return {record.key: record for kind in kinds for record in ws.records.list_records(kind)}
 
 
-def filled(ws: Workspace, number: int = 3) -> None:
+def filled(ws, number=3):
     """A few of every kind that leaves, all of them due."""
     stored = []
     for at in range(number):
@@ -237,11 +232,10 @@ def filled(ws: Workspace, number: int = 3) -> None:
     kept(ws, "metric-hour", "old hour", 400 * DAY)
 
 
-def test_a_run_is_one_operation_that_is_undone_and_done_again(ws: Workspace) -> None:
+def test_a_run_is_one_operation_that_is_undone_and_done_again(ws):
     filled(ws)
     before = all_of(ws)
     ran = ws.lifecycle.run()
-    assert ran.operation is not None
     assert ran.operation.actor == "compaction"
     assert ran.operation.label == (
         "lifecycle: 3 tasks, 3 goals, 3 tool calls, 3 decisions, 3 events, 1 agent state to long-term memory;"
@@ -261,7 +255,7 @@ def test_a_run_is_one_operation_that_is_undone_and_done_again(ws: Workspace) -> 
     assert not ws.records.search("nginx", ["task"], "longterm")
 
 
-def test_a_run_that_was_undone_leaves_the_order_of_what_is_found(ws: Workspace) -> None:
+def test_a_run_that_was_undone_leaves_the_order_of_what_is_found(ws):
     for number in range(12):
         age = (200 if number % 3 else 1) * DAY
         kept(ws, "goal", f"g{number}", age, status="completed", description=f"nginx restart {number}")
@@ -275,7 +269,7 @@ def test_a_run_that_was_undone_leaves_the_order_of_what_is_found(ws: Workspace) 
     assert [hit.score for hit in ws.records.search("nginx restart", ["goal"])] == scores
 
 
-def test_what_was_averaged_and_deleted_by_one_run_comes_back(ws: Workspace) -> None:
+def test_what_was_averaged_and_deleted_by_one_run_comes_back(ws):
     kept(ws, "metric", "m", 500 * DAY)
     before = all_of(ws)
     assert dict(ws.lifecycle.run().rows) == {"metric": 1, "metric-hour": 1}
@@ -284,10 +278,9 @@ def test_what_was_averaged_and_deleted_by_one_run_comes_back(ws: Workspace) -> N
     assert all_of(ws) == before
 
 
-def test_what_agents_did_since_a_run_stands_when_it_is_undone(ws: Workspace) -> None:
+def test_what_agents_did_since_a_run_stands_when_it_is_undone(ws):
     filled(ws, 3)
     ran = ws.lifecycle.run()
-    assert ran.operation is not None
     ws.records.update("goal", "g0", {"status": "failed", "result": "not so well after all"})
     ws.records.delete("goal", ["g1"])
     ws.undo(ran.operation.id)
@@ -295,12 +288,11 @@ def test_what_agents_did_since_a_run_stands_when_it_is_undone(ws: Workspace) -> 
     assert ws.records.get("goal", "g0").fields["result"] == "not so well after all"
 
 
-def test_an_average_that_changed_since_keeps_a_run_from_being_undone(ws: Workspace) -> None:
+def test_an_average_that_changed_since_keeps_a_run_from_being_undone(ws):
     kept(ws, "metric", "m1", 8 * DAY)
     first = ws.lifecycle.run().operation
     kept(ws, "metric", "m2", 8 * DAY)
     ws.lifecycle.run()
-    assert first is not None
     with pytest.raises(Conflict, match="average of cpu"):
         ws.undo(first.id)
     ws.undo()
@@ -309,17 +301,16 @@ def test_an_average_that_changed_since_keeps_a_run_from_being_undone(ws: Workspa
     assert ws.records.list_records("metric-hour") == []
 
 
-def test_a_run_can_be_undone_for_as_long_as_is_set(ws: Workspace) -> None:
+def test_a_run_can_be_undone_for_as_long_as_is_set(ws):
     kept(ws, "metric", "m1", 8 * DAY)
     first = ws.lifecycle.run().operation
-    assert first is not None
     with clock.at(NOW + 15 * DAY):
         ws.lifecycle.run()
         with pytest.raises(Refused, match="cannot be undone any more"):
             ws.undo(first.id)
 
 
-def test_a_dry_run_changes_no_byte(ws: Workspace) -> None:
+def test_a_dry_run_changes_no_byte(ws):
     filled(ws)
     ws.tier_database.sync()
     files = {path: path.read_bytes() for path in sorted(ws.paths.data.rglob("*")) if path.is_file()}
@@ -338,7 +329,7 @@ def test_a_dry_run_changes_no_byte(ws: Workspace) -> None:
     }
 
 
-def test_a_look_makes_no_file(place: Path) -> None:
+def test_a_look_makes_no_file(place):
     with open_workspace(place) as ws:
         assert ws.lifecycle.plan().steps == ()
         assert ws.lifecycle.run().operation is None

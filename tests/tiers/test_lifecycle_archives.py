@@ -1,12 +1,8 @@
 """A closed year of long-term memory in a file: written and read back first, searched, brought back, not overwritten."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -14,17 +10,13 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
 from nanomem_tui.store.work import year_archive
-from nanomem_tui.store.work.values import TierRecord
-from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import all_of, kept
 
 NOW = datetime(2026, 3, 2, 12, 20, tzinfo=UTC)
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
-    place = tmp_path / "home" / "workspace"
-    place.mkdir(parents=True)
+def ws(place):
     with clock.at(NOW), open_workspace(place) as opened:
         for year in (2024, 2025):
             for number in range(3):
@@ -36,15 +28,15 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
-def folder(ws: Workspace) -> Path:
+def folder(ws):
     return ws.paths.data / "archive"
 
 
-def of_year(ws: Workspace, year: int) -> dict[str, TierRecord]:
+def of_year(ws, year):
     return {key: record for key, record in all_of(ws).items() if f"{year}_" in key}
 
 
-def test_a_year_leaves_is_searched_and_comes_back(ws: Workspace) -> None:
+def test_a_year_leaves_is_searched_and_comes_back(ws):
     before, there = of_year(ws, 2024), all_of(ws)
     operation, made = ws.lifecycle.archive(2024)
     assert operation.label == "archive 2024: 6 records to archive/2024.jsonl.gz"
@@ -69,7 +61,7 @@ def test_a_year_leaves_is_searched_and_comes_back(ws: Workspace) -> None:
     assert len(ws.lifecycle.archives.search("harbour")[0]) == 6
 
 
-def test_the_file_is_what_its_manifest_says(ws: Workspace) -> None:
+def test_the_file_is_what_its_manifest_says(ws):
     _, made = ws.lifecycle.archive(2024)
     path = folder(ws) / "2024.jsonl.gz"
     assert year_archive.file_digest(path) == made.sha256
@@ -81,7 +73,7 @@ def test_the_file_is_what_its_manifest_says(ws: Workspace) -> None:
     assert {oct(one.stat().st_mode & 0o777) for one in folder(ws).iterdir()} == {"0o600"}
 
 
-def test_a_second_archive_of_a_year_is_a_second_file(ws: Workspace) -> None:
+def test_a_second_archive_of_a_year_is_a_second_file(ws):
     ws.lifecycle.archive(2024)
     first = (folder(ws) / "2024.jsonl.gz").read_bytes()
     with pytest.raises(NothingToDo):
@@ -97,7 +89,7 @@ def test_a_second_archive_of_a_year_is_a_second_file(ws: Workspace) -> None:
     assert ws.records.get("goal", "late").tier == "longterm"
 
 
-def test_a_damaged_archive_deletes_nothing_and_is_told(ws: Workspace) -> None:
+def test_a_damaged_archive_deletes_nothing_and_is_told(ws):
     ws.lifecycle.archive(2024)
     path = folder(ws) / "2024.jsonl.gz"
     data = bytearray(path.read_bytes())
@@ -118,7 +110,7 @@ def test_a_damaged_archive_deletes_nothing_and_is_told(ws: Workspace) -> None:
         ws.lifecycle.restore(2024)
 
 
-def test_what_is_not_written_as_it_should_be_takes_nothing_away(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_written_as_it_should_be_takes_nothing_away(ws, monkeypatch):
     there = all_of(ws)
     monkeypatch.setattr(year_archive, "line_of", lambda record, real=year_archive.line_of: real(record))
     monkeypatch.setattr(year_archive, "_read_back", lambda path: ("0" * 64, "0" * 64))
@@ -128,7 +120,7 @@ def test_what_is_not_written_as_it_should_be_takes_nothing_away(ws: Workspace, m
     assert list(folder(ws).iterdir()) == []
 
 
-def test_a_record_that_changed_meanwhile_stays(ws: Workspace) -> None:
+def test_a_record_that_changed_meanwhile_stays(ws):
     made = ws.lifecycle.archives.make(2024, clock.iso(NOW))
     ws.records.update("goal", "g2024_0", {"status": "failed"})
     ws.lifecycle.archives.leave(made.name)
@@ -138,7 +130,7 @@ def test_a_record_that_changed_meanwhile_stays(ws: Workspace) -> None:
     assert len(of_year(ws, 2024)) == 6
 
 
-def test_a_year_that_is_not_over_stays(ws: Workspace) -> None:
+def test_a_year_that_is_not_over_stays(ws):
     for year in (2026, 2027):
         with pytest.raises(Refused, match="not over"):
             ws.lifecycle.archive(year)
@@ -148,7 +140,7 @@ def test_a_year_that_is_not_over_stays(ws: Workspace) -> None:
         ws.lifecycle.restore(2024)
 
 
-def test_an_archive_is_restored_once(ws: Workspace) -> None:
+def test_an_archive_is_restored_once(ws):
     operation, _ = ws.lifecycle.archive(2024)
     ws.lifecycle.restore(2024)
     with pytest.raises(Conflict, match="restored already"):

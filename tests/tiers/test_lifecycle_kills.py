@@ -1,14 +1,9 @@
 """`kill -9` at every commit of a run, of its undo, of an archive: each record is in one tier, and the next goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
-from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,16 +16,13 @@ from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.work.kinds import KINDS
 from nanomem_tui.tiers import lifecycle_runs
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.workspace import Workspace
 from tests.conftest import ON_POSTGRES
 from tests.crash.harness import fork
 from tests.tiers.test_lifecycle import DAY, NOW, all_of, filled
 
-Action = Callable[[Workspace], object]
-
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_batches(monkeypatch):
     """Batches of two rows: there are commits within a kind."""
     monkeypatch.setattr(lifecycle_runs, "AT_ONCE", 2)
     monkeypatch.setattr(lifecycle_runs, "LEAST", 2)
@@ -40,7 +32,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle_runs, "PAUSE", 0.0)
 
 
-def made(base: Path, before: Action | None = None) -> Path:
+def made(base, before=None):
     place = base / "home" / "workspace"
     place.mkdir(parents=True)
     with clock.at(NOW), open_workspace(place) as ws:
@@ -50,7 +42,7 @@ def made(base: Path, before: Action | None = None) -> Path:
     return place
 
 
-def _writer() -> Any:
+def _writer():
     """What commits."""
     if not ON_POSTGRES:
         return SqliteDatabase
@@ -59,7 +51,7 @@ def _writer() -> Any:
     return PostgresDatabase
 
 
-def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:
+def in_child(place, action, at, *, after):
     """Do it in a child that is killed at its commit of that number, before or after it; whether it came to an end."""
     child = fork()
     if child == 0:
@@ -69,7 +61,7 @@ def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:
             count = 0
 
             @contextmanager
-            def writing(self: Any, *, durable: bool = True) -> Any:
+            def writing(self, *, durable=True):
                 nonlocal count
                 count += 1
                 with real(self, durable=durable) as connection:
@@ -90,18 +82,18 @@ def in_child(place: Path, action: Action, at: int, *, after: bool) -> bool:
     return not os.WIFSIGNALED(status)
 
 
-def one_place_each(ws: Workspace) -> None:
+def one_place_each(ws):
     """No record is in both tiers."""
     for kind in KINDS:
         ids = [record.id for record in ws.records.list_records(kind)]
         assert len(ids) == len(set(ids))
 
 
-def tiers_of(ws: Workspace) -> dict[str, str]:
+def tiers_of(ws):
     return {key: record.tier for key, record in all_of(ws).items()}
 
 
-def content(ws: Workspace) -> set[str]:
+def content(ws):
     """What there is of records, whichever tier it is in; a metric that is averaged is within its hour."""
     found = {key for key in all_of(ws) if not key.startswith("metric")}
     metrics = len(ws.records.list_records("metric")) + sum(
@@ -111,9 +103,9 @@ def content(ws: Workspace) -> set[str]:
 
 
 @pytest.mark.sqlite("on a server the lease of a killed run lasts a while, by the server's own clock")
-def test_a_run_that_goes_on_long_after_a_kill_can_be_undone(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_long_after_a_kill_can_be_undone(tmp_path):
     place = made(tmp_path)
-    there: set[str] = set()
+    there = set()
     for at in range(1, 20):
         assert not in_child(place, lambda ws: ws.lifecycle.run(), at, after=True)
         with clock.at(NOW), open_workspace(place) as ws:
@@ -122,12 +114,11 @@ def test_a_run_that_goes_on_long_after_a_kill_can_be_undone(tmp_path: Path) -> N
                 break
     with clock.at(NOW + 15 * DAY), open_workspace(place) as ws:  # a run can be undone for 14 days
         ran = ws.lifecycle.run(force=True)
-        assert ran.operation is not None
         ws.undo(ran.operation.id)
         assert content(ws) == there
 
 
-def killed_at_commits(tmp_path: Path, every: int) -> int:
+def killed_at_commits(tmp_path, every):
     """Kill a run at every n-th commit, see that nothing is lost, and end it in another process; how many kills."""
     place = made(tmp_path / "model")
     with clock.at(NOW), open_workspace(place) as ws:
@@ -157,17 +148,17 @@ def killed_at_commits(tmp_path: Path, every: int) -> int:
 
 
 @pytest.mark.crash
-def test_a_run_killed_at_every_commit(tmp_path: Path) -> None:
+def test_a_run_killed_at_every_commit(tmp_path):
     assert killed_at_commits(tmp_path, 1) > 20
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_some_commits(tmp_path: Path) -> None:
+def test_a_run_killed_at_some_commits(tmp_path):
     assert killed_at_commits(tmp_path, 9) > 2
 
 
 @pytest.mark.crash
-def test_an_undo_killed_at_every_commit(tmp_path: Path) -> None:
+def test_an_undo_killed_at_every_commit(tmp_path):
     with clock.at(NOW), open_workspace(made(tmp_path / "model")) as ws:
         before = all_of(ws)
     kills = 0
@@ -192,16 +183,16 @@ def test_an_undo_killed_at_every_commit(tmp_path: Path) -> None:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", ["archive", "restore"])
-def test_an_archive_killed_at_every_commit(tmp_path: Path, kind: str) -> None:
-    def archived(ws: Workspace) -> object:
+def test_an_archive_killed_at_every_commit(tmp_path, kind):
+    def archived(ws):
         return ws.lifecycle.archive(2025)
 
-    def prepared(ws: Workspace) -> None:
+    def prepared(ws):
         ws.lifecycle.run()
         if kind == "restore":
             archived(ws)
 
-    action: Action = archived if kind == "archive" else lambda ws: ws.lifecycle.restore(2025)
+    action = archived if kind == "archive" else lambda ws: ws.lifecycle.restore(2025)
     with clock.at(NOW), open_workspace(made(tmp_path / "model", lambda ws: ws.lifecycle.run())) as ws:
         whole = {key for key in all_of(ws) if not key.startswith("metric")}
     for at in range(1, 200):
@@ -228,13 +219,11 @@ AGES = st.integers(0, 200)
                                st.sampled_from(["completed", "pending"])), max_size=25),
     steps=st.lists(st.sampled_from(["run", "undo", "redo", "stop", "later"]), max_size=8),
 )  # fmt: skip
-def test_no_record_is_ever_in_none_or_in_both_tiers(
-    tmp_path_factory: pytest.TempPathFactory, records: list[tuple[str, int, str]], steps: list[str]
-) -> None:
+def test_no_record_is_ever_in_none_or_in_both_tiers(tmp_path_factory, records, steps):
     place = tmp_path_factory.mktemp("home") / "workspace"
     place.mkdir()
     start = datetime(2026, 3, 2, 12, tzinfo=UTC)
-    least: dict[str, dict[str, Any]] = {
+    least = {
         "goal": {"description": "d"},
         "task": {"description": "d", "goal_id": "r0"},
         "tool-call": {"tool_name": "t", "input": {}},
@@ -257,7 +246,7 @@ def test_no_record_is_ever_in_none_or_in_both_tiers(
                     ws.lifecycle.run()
                 elif step == "stop":
                     looks = iter([False] * 3)
-                    ws.lifecycle.run(stopped=lambda looks=looks: next(looks, True))  # type: ignore[misc]
+                    ws.lifecycle.run(stopped=lambda looks=looks: next(looks, True))
                 elif step == "later":
                     with clock.at(start + (10 + number) * DAY):
                         ws.lifecycle.run()

@@ -1,9 +1,6 @@
 """When the lifecycle runs by itself, and when it does not; the room and the sizes of tiers."""
 
-from __future__ import annotations
-
 import time
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +12,12 @@ from nanomem_tui.core.errors import Refused
 from nanomem_tui.store.work import records
 from nanomem_tui.tiers import lifecycle, lifecycle_runs
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.workspace import Workspace
 from tests.tiers.test_lifecycle import DAY, MINUTE, NOW, all_of, filled, kept
 
 # -- the clock --------------------------------------------------------------------------------------------------------
 
 
-def test_a_clock_that_jumped_back_moves_nothing(ws: Workspace) -> None:
+def test_a_clock_that_jumped_back_moves_nothing(ws):
     filled(ws)
     with clock.at(NOW - 200 * DAY):
         assert ws.lifecycle.run().operation is None
@@ -31,7 +27,7 @@ def test_a_clock_that_jumped_back_moves_nothing(ws: Workspace) -> None:
     assert ws.lifecycle.run().operation is not None  # and set right again it is believed
 
 
-def test_a_clock_that_jumped_far_forward_is_not_believed(ws: Workspace) -> None:
+def test_a_clock_that_jumped_far_forward_is_not_believed(ws):
     filled(ws)
     before = all_of(ws)
     with clock.at(NOW + 400 * DAY):
@@ -43,7 +39,7 @@ def test_a_clock_that_jumped_far_forward_is_not_believed(ws: Workspace) -> None:
         assert ws.lifecycle.run(force=True).operation is not None
 
 
-def test_records_that_came_after_the_jump_do_not_hide_it(ws: Workspace) -> None:
+def test_records_that_came_after_the_jump_do_not_hide_it(ws):
     filled(ws)
     ws.lifecycle.run()
     with clock.at(NOW + 400 * DAY):
@@ -55,7 +51,7 @@ def test_records_that_came_after_the_jump_do_not_hide_it(ws: Workspace) -> None:
 # -- by itself, by one ----------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_made_once_a_day_by_whoever_looks_first(place: Path) -> None:
+def test_a_run_is_made_once_a_day_by_whoever_looks_first(place):
     with clock.at(NOW), open_workspace(place) as one, open_workspace(place) as two:
         filled(one)
         assert one.lifecycle.step(not_before=NOW + MINUTE).kind == "waiting"
@@ -70,7 +66,7 @@ def test_a_run_is_made_once_a_day_by_whoever_looks_first(place: Path) -> None:
             assert one.lifecycle.step().kind == "waiting"
 
 
-def test_two_runs_at_once_are_one_and_a_refusal(ws: Workspace) -> None:
+def test_two_runs_at_once_are_one_and_a_refusal(ws):
     filled(ws)
     make_folder(ws.paths.data)
     with locked(ws.paths.data / lifecycle_runs.LOCK):
@@ -80,7 +76,7 @@ def test_two_runs_at_once_are_one_and_a_refusal(ws: Workspace) -> None:
     assert ws.lifecycle.run().operation is not None
 
 
-def test_after_an_undo_only_a_person_begins_the_next_run(ws: Workspace) -> None:
+def test_after_an_undo_only_a_person_begins_the_next_run(ws):
     filled(ws)
     outcome = ws.lifecycle.step()
     assert outcome.kind == "ran"
@@ -93,7 +89,7 @@ def test_after_an_undo_only_a_person_begins_the_next_run(ws: Workspace) -> None:
         assert ws.lifecycle.step().kind == "nothing"
 
 
-def test_a_run_that_is_stopped_tells_what_it_did_and_the_next_one_goes_on(ws: Workspace) -> None:
+def test_a_run_that_is_stopped_tells_what_it_did_and_the_next_one_goes_on(ws):
     filled(ws)
     looks = iter([False, False, True])
     ran = ws.lifecycle.run(stopped=lambda: next(looks, True))
@@ -103,7 +99,7 @@ def test_a_run_that_is_stopped_tells_what_it_did_and_the_next_one_goes_on(ws: Wo
     assert len(ws.log()) == 2
 
 
-def test_switched_off_it_does_nothing_by_itself(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switched_off_it_does_nothing_by_itself(place, monkeypatch):
     monkeypatch.setenv("NANOMEM_LIFECYCLE_ENABLED", "false")
     with clock.at(NOW), open_workspace(place) as ws:
         filled(ws)
@@ -116,16 +112,15 @@ def test_switched_off_it_does_nothing_by_itself(place: Path, monkeypatch: pytest
 
 @pytest.mark.slow
 @pytest.mark.sqlite  # a server gives room back by itself
-def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws, monkeypatch):
     monkeypatch.setattr(lifecycle_runs, "LEAST_FREE", 10_000)
     many = [NewRecord("event", {"category": "x", "data": {"text": "words " * 200}}, f"e{n}") for n in range(400)]
 
-    def free_after_a_run() -> int:
+    def free_after_a_run():
         ws.records.store_many(many)
         ws.records.delete("event", [one.id for one in many])
         ws.lifecycle.run()
         room = ws.tier_database.read(records.room)
-        assert room is not None
         return room[1]
 
     assert free_after_a_run() == 0
@@ -134,13 +129,12 @@ def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws: Workspace, monk
         assert free_after_a_run() == 0
 
 
-def test_when_a_tier_becomes_too_large_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_a_tier_becomes_too_large_is_told(place, monkeypatch):
     with clock.at(NOW), open_workspace(place) as ws:
         for day in range(28):
             for number in range(10):
                 kept(ws, "tool-call", f"c{day}_{number}", day * DAY)
         sizes = ws.lifecycle.sizes()
-        assert sizes is not None
         working, longterm = sizes.forecasts
         assert working.rows_per_day == 10.0
         assert 0 < working.bytes <= sizes.file_bytes
@@ -149,7 +143,6 @@ def test_when_a_tier_becomes_too_large_is_told(place: Path, monkeypatch: pytest.
     monkeypatch.setattr(lifecycle, "CAPS_GB", {"working": ceiling * 0.99, "longterm": ceiling})
     with clock.at(NOW), open_workspace(place) as ws:
         sizes = ws.lifecycle.sizes()
-        assert sizes is not None
         working, longterm = sizes.forecasts
         assert working.days is not None
         assert working.days < 30  # after that as much leaves as comes
@@ -157,7 +150,7 @@ def test_when_a_tier_becomes_too_large_is_told(place: Path, monkeypatch: pytest.
         assert longterm.days > 30
 
 
-def test_a_thread_looks_for_programs_without_a_console(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_looks_for_programs_without_a_console(place, monkeypatch):
     monkeypatch.setattr(lifecycle, "BEGIN", 0.0)
     monkeypatch.setattr(lifecycle, "LOOK", 0.001)
     with clock.at(NOW), open_workspace(place) as ws:
@@ -170,7 +163,7 @@ def test_a_thread_looks_for_programs_without_a_console(place: Path, monkeypatch:
         assert ws.lifecycle.last_at() == NOW
 
 
-def test_the_console_moves_what_is_due(ws: Workspace) -> None:
+def test_the_console_moves_what_is_due(ws):
     filled(ws)
     assert move_if_due(ws, NOW, lambda: False) == ("", False)  # it was opened a moment ago
     said, wrong = move_if_due(ws, NOW - DAY, lambda: False)
@@ -178,8 +171,8 @@ def test_the_console_moves_what_is_due(ws: Workspace) -> None:
     assert not wrong
 
 
-def test_the_doctor_tells_damage_and_what_was_cut_off(ws: Workspace) -> None:
-    def told() -> str:
+def test_the_doctor_tells_damage_and_what_was_cut_off(ws):
+    def told():
         return " ".join(problem.text() for problem in ws.doctor())
 
     filled(ws)
@@ -189,7 +182,7 @@ def test_the_doctor_tells_damage_and_what_was_cut_off(ws: Workspace) -> None:
     looks = iter([False] * 2)
     with pytest.raises(RuntimeError):
 
-        def killed() -> bool:
+        def killed():
             if next(looks, True):
                 raise RuntimeError
             return False
@@ -200,14 +193,14 @@ def test_the_doctor_tells_damage_and_what_was_cut_off(ws: Workspace) -> None:
     assert "was cut off" not in told()
 
 
-def test_the_doctor_tells_a_tier_that_is_too_large(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_tells_a_tier_that_is_too_large(place, monkeypatch):
     monkeypatch.setattr(lifecycle, "CAPS_GB", {"working": 1e-8, "longterm": 50.0})
     with clock.at(NOW), open_workspace(place) as ws:
         kept(ws, "goal", "g", DAY)
         assert any("more than 1e-08 GB" in problem.what for problem in ws.doctor())
 
 
-def test_the_status_counts_both_tiers_and_opens_no_file_that_is_not_there(ws: Workspace) -> None:
+def test_the_status_counts_both_tiers_and_opens_no_file_that_is_not_there(ws):
     assert ws.status()["tiers"] == {"working": 0, "longterm": 0, "exact": True, "bytes": 0}
     assert not ws.tier_database.path.exists()
     filled(ws)

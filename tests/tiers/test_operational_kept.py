@@ -1,15 +1,11 @@
 """Operational memory is kept: on a full disk, after a kill, by several processes; and what it cannot be is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import sys
 import threading
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 import time_machine
@@ -18,14 +14,13 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NanomemError, StoreError
 from nanomem_tui.store.work.work_store import WorkStore
-from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
 from tests.tiers.happened import kill, messages, opened, push, refusing, told
 
 START = "2026-03-01T10:00:00+00:00"
 
 
-ENDLESS: list[Any] = []
+ENDLESS = []
 ENDLESS.append(ENDLESS)
 
 # -- what cannot be kept ----------------------------------------------------------------------------------------------
@@ -56,22 +51,22 @@ ENDLESS.append(ENDLESS)
         ("event", {"x": "y" * 1_000_001}, "1,000,009 bytes"),
     ],
 )
-def test_what_no_entry_can_be_is_refused(ws: Workspace, category: str, data: Any, what: str) -> None:
+def test_what_no_entry_can_be_is_refused(ws, category, data, what):
     with pytest.raises(BadInput, match=what):
         ws.operational.push(category, data)
     assert ws.operational.recent() == []
 
 
-def test_data_may_be_as_deep_as_anybody_needs(ws: Workspace) -> None:
+def test_data_may_be_as_deep_as_anybody_needs(ws):
     for data in (json.loads("[" * 100 + "]" * 100), [{"x": []}] * 200):
         ws.operational.push("event", data)
         assert ws.operational.recent(1)[0].data == data
 
 
-def test_a_source_that_is_no_text_is_refused(ws: Workspace) -> None:
+def test_a_source_that_is_no_text_is_refused(ws):
     for source in ("\ud800", 3, "s" * 501):
         with pytest.raises(BadInput):
-            ws.operational.push("event", {}, source)  # type: ignore[arg-type]
+            ws.operational.push("event", {}, source)
     ws.operational.push("event", {}, "日本")
     assert [entry.source for entry in ws.operational.recent()] == ["日本"]
 
@@ -80,7 +75,7 @@ def test_a_source_that_is_no_text_is_refused(ws: Workspace) -> None:
 
 
 @pytest.mark.sqlite("the bytes of its file")
-def test_looking_changes_no_byte(place: Path) -> None:
+def test_looking_changes_no_byte(place):
     with open_workspace(place) as ws:
         assert ws.operational.recent() == []
         assert ws.operational.state()["entries"] == 0
@@ -94,9 +89,7 @@ def test_looking_changes_no_byte(place: Path) -> None:
         assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
 
-def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_reason_told(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_reason_told(ws, monkeypatch):
     push(ws, "one")
     with monkeypatch.context() as patch:
         patch.setattr(WorkStore, "write", refusing)
@@ -117,7 +110,7 @@ def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_re
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_nothing_acknowledged_is_lost_by_a_kill(place: Path) -> None:
+def test_nothing_acknowledged_is_lost_by_a_kill(place):
     read, write = os.pipe()
     child = fork()
     if child == 0:
@@ -148,7 +141,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(place: Path) -> None:
         assert ws.problems() == []
 
 
-def test_processes_push_at_the_same_time(place: Path) -> None:
+def test_processes_push_at_the_same_time(place):
     children = []
     for name in range(3):
         child = fork()
@@ -173,7 +166,7 @@ def test_processes_push_at_the_same_time(place: Path) -> None:
         assert ws.problems() == []
 
 
-def test_what_was_acknowledged_is_there_after_a_kill(place: Path) -> None:
+def test_what_was_acknowledged_is_there_after_a_kill(place):
     ws = open_workspace(place)
     push(ws, "one", "two")
     ws.operational.push("metric", {"name": "x", "value": 3})
@@ -181,13 +174,12 @@ def test_what_was_acknowledged_is_there_after_a_kill(place: Path) -> None:
     with open_workspace(place) as again:
         assert len(again.operational.recent()) == 3
         found = again.operational.metric("x")
-        assert found is not None
         assert found.value == 3.0
         push(again, "three")
         assert [entry.data.get("message") for entry in again.operational.recent()] == ["three", None, "two", "one"]
 
 
-def test_what_has_aged_is_not_there_again_after_a_kill(place: Path) -> None:
+def test_what_has_aged_is_not_there_again_after_a_kill(place):
     with time_machine.travel(START, tick=False) as time:
         ws = open_workspace(place)
         push(ws, "old")
@@ -201,7 +193,7 @@ def test_what_has_aged_is_not_there_again_after_a_kill(place: Path) -> None:
             assert told(again) == [{"message": "old"}]
 
 
-def test_one_process_sees_what_another_pushes(place: Path) -> None:
+def test_one_process_sees_what_another_pushes(place):
     with open_workspace(place) as ours, open_workspace(place) as theirs:
         push(ours, "ours")
         push(theirs, "theirs")
@@ -214,7 +206,6 @@ def test_one_process_sees_what_another_pushes(place: Path) -> None:
                 "ours",
             ]
             found = ws.operational.metric("x")
-            assert found is not None
             assert found.value == 2.0
             assert [task.id for task in ws.operational.active_tasks()] == ["t"]
         push(theirs, "more")
@@ -223,11 +214,11 @@ def test_one_process_sees_what_another_pushes(place: Path) -> None:
         assert messages_of(ours) == messages_of(theirs) == ["ours", "theirs", "more"]
 
 
-def messages_of(ws: Workspace) -> list[str]:
+def messages_of(ws):
     return [entry.data["message"] for entry in reversed(ws.operational.recent(category="event"))]
 
 
-def test_what_a_process_left_ages_by_another(place: Path) -> None:
+def test_what_a_process_left_ages_by_another(place):
     with time_machine.travel(START, tick=False) as time:
         ours, theirs = open_workspace(place), open_workspace(place)
         push(ours, "ours")
@@ -243,7 +234,7 @@ def test_what_a_process_left_ages_by_another(place: Path) -> None:
         ours.close()
 
 
-def test_the_ring_holds_so_many_of_all_processes(place: Path) -> None:
+def test_the_ring_holds_so_many_of_all_processes(place):
     with opened(place, operational_entries=10) as ours, opened(place, operational_entries=10) as theirs:
         for number in range(8):
             push(ours, f"ours {number}")
@@ -255,11 +246,11 @@ def test_the_ring_holds_so_many_of_all_processes(place: Path) -> None:
         assert len(messages(ours)) == 10
 
 
-def test_threads_push_at_the_same_time(place: Path) -> None:
+def test_threads_push_at_the_same_time(place):
     with opened(place, operational_entries=100) as ws:
-        failures: list[NanomemError] = []
+        failures = []
 
-        def work(name: str) -> None:
+        def work(name):
             try:
                 push(ws, *(f"{name} {number}" for number in range(300)))
             except NanomemError as error:

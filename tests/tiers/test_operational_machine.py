@@ -1,8 +1,6 @@
 """Any order of pushes, aging, clocks that jump, kills and second processes agrees with a plain list: nothing is lost,
 nothing is there twice, and the order is kept."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -25,7 +23,7 @@ class Happening(RuleBasedStateMachine):
     """Two processes on one workspace. `said`: what was acknowledged; `of`: by which process, in its order."""
 
     @initialize()
-    def start(self) -> None:
+    def start(self):
         self.base = Path(tempfile.mkdtemp())
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr("nanomem_tui.tiers.operational.BATCH", 3)
@@ -39,10 +37,10 @@ class Happening(RuleBasedStateMachine):
         self.jumped = False
         self.ends: list[Workspace] = [self.fresh(), self.fresh()]
 
-    def fresh(self) -> Workspace:
+    def fresh(self):
         return opened(self.workspace, operational_entries=LIMIT)
 
-    def teardown(self) -> None:
+    def teardown(self):
         if hasattr(self, "base"):
             for ws in self.ends:
                 ws.close()
@@ -50,7 +48,7 @@ class Happening(RuleBasedStateMachine):
             shutil.rmtree(self.base)
 
     @rule(who=st.integers(0, 1), category=st.sampled_from(["event", "metric", "tool_result"]), grave=st.booleans())
-    def push(self, who: int, category: str, grave: bool) -> None:
+    def push(self, who, category, grave):
         word = str(len(self.said))
         data = {
             "event": {"word": word}, "metric": {"name": word, "value": 1, "word": word},
@@ -66,35 +64,35 @@ class Happening(RuleBasedStateMachine):
             self.critical.add(word)
 
     @rule(who=st.integers(0, 1))
-    def age(self, who: int) -> None:
+    def age(self, who):
         with clock.at(self.now):
             self.ends[who].operational.age()
 
     @rule(seconds=st.sampled_from([0.001, 1.0, 700.0, 1900.0, 4000.0]))
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds):
         self.now += timedelta(seconds=seconds)
         self.real += seconds
 
     @rule(hours=st.sampled_from([-50, -2, 3]))
-    def jump(self, hours: int) -> None:
+    def jump(self, hours):
         self.now += timedelta(hours=hours)
         self.jumped = True
 
     @rule(who=st.integers(0, 1))
-    def killed(self, who: int) -> None:
+    def killed(self, who):
         kill(self.ends[who].operational)
         self.ends[who].tier_database.close()
         self.ends[who] = self.fresh()
         self.of = {0: [], 1: []}  # who goes on behind it is another process: only what comes now has an order
 
     @rule(who=st.integers(0, 1))
-    def ended(self, who: int) -> None:
+    def ended(self, who):
         self.ends[who].close()
         self.ends[who] = self.fresh()
         self.of = {0: [], 1: []}
 
     @invariant()
-    def everything_is_somewhere_once(self) -> None:
+    def everything_is_somewhere_once(self):
         for ws in self.ends if hasattr(self, "ends") else ():
             with clock.at(self.now):
                 entries = ws.operational.recent(None)
@@ -113,7 +111,7 @@ class Happening(RuleBasedStateMachine):
                 assert [word for word in now if word in set(own)] == [word for word in own if word in there]
 
     @invariant()
-    def nothing_leaves_too_early(self) -> None:
+    def nothing_leaves_too_early(self):
         if not hasattr(self, "ends") or self.jumped:
             return
         with clock.at(self.now):

@@ -1,26 +1,23 @@
 """The pattern that an agent is given for a situation: it fits, and no other that fits about as well did better."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.workspace import Workspace
 
 
-def learnt(ws: Workspace, trigger: str, rate: float, uses: int = 50, name: str = "") -> None:
+def learnt(ws, trigger, rate, uses=50, name=""):
     fields = {"trigger": trigger, "action": "do it", "success_rate": rate, "uses": uses}
     ws.records.store("pattern", fields, name or trigger)
 
 
-def found(ws: Workspace, situation: str, least: float = 0.0) -> str:
+def found(ws, situation, least=0.0):
     pattern = ws.records.find_pattern(situation, least)
     return pattern.id if pattern is not None else ""
 
 
-def test_of_patterns_that_fit_alike_the_better_record_wins(ws: Workspace) -> None:
+def test_of_patterns_that_fit_alike_the_better_record_wins(ws):
     learnt(ws, "disk full alpha", 1.0)
     learnt(ws, "disk full beta", 0.0)
     assert found(ws, "disk full") == "disk full alpha"
@@ -31,7 +28,7 @@ def test_of_patterns_that_fit_alike_the_better_record_wins(ws: Workspace) -> Non
     assert found(ws, "disk full", 0.95) == "disk full gamma"
 
 
-def test_just_that_trigger_goes_before_a_better_record(ws: Workspace) -> None:
+def test_just_that_trigger_goes_before_a_better_record(ws):
     learnt(ws, "disk full alpha", 1.0)
     learnt(ws, "Disk  full", 0.2)
     learnt(ws, "disk full", 0.4)
@@ -55,13 +52,13 @@ def test_just_that_trigger_goes_before_a_better_record(ws: Workspace) -> None:
         ("磁盘已满", "今天的天气怎么样", False),
     ],
 )
-def test_what_shares_one_word_of_many_is_not_found(ws: Workspace, trigger: str, situation: str, fits: bool) -> None:
+def test_what_shares_one_word_of_many_is_not_found(ws, trigger, situation, fits):
     learnt(ws, trigger, 0.5, name="it")
     learnt(ws, "quite another matter", 1.0)
     assert found(ws, situation) == ("it" if fits else "")
 
 
-def test_a_good_pattern_is_found_behind_any_number_of_bad_ones(ws: Workspace) -> None:
+def test_a_good_pattern_is_found_behind_any_number_of_bad_ones(ws):
     learnt(ws, "disk full on the root", 0.95, name="good")
     bad = {"action": "pray", "success_rate": 0.1, "uses": 9}
     ws.records.store_many([NewRecord("pattern", {"trigger": f"disk full of {n}", **bad}, f"p{n}") for n in range(2000)])

@@ -1,19 +1,16 @@
 """What a person did to a record is taken back, whatever agents did to the rest of it since."""
 
-from __future__ import annotations
-
 import pytest
 
 from nanomem_tui.core.errors import Conflict, NotFound
-from nanomem_tui.workspace import Workspace
 
 
-def values(ws: Workspace, kind: str, record_id: str, *names: str) -> list[object]:
+def values(ws, kind, record_id, *names):
     fields = ws.records.get(kind, record_id).fields
     return [fields[name] for name in names]
 
 
-def test_an_edit_is_taken_back_field_by_field(ws: Workspace) -> None:
+def test_an_edit_is_taken_back_field_by_field(ws):
     ws.records.add("goal", {"description": "Keep it up"}, "h1")
     ws.records.edit("goal", "h1", {"priority": 0, "result": "soon"})
     ws.records.update("goal", "h1", {"status": "active"})
@@ -32,7 +29,7 @@ def test_an_edit_is_taken_back_field_by_field(ws: Workspace) -> None:
     ]
 
 
-def test_a_field_that_is_back_already_hinders_nothing(ws: Workspace) -> None:
+def test_a_field_that_is_back_already_hinders_nothing(ws):
     ws.records.add("goal", {"description": "Keep it up"}, "h1")
     ws.records.edit("goal", "h1", {"priority": 0, "result": "soon"})
     ws.records.store("goal", {"priority": 2}, "h1")
@@ -40,7 +37,7 @@ def test_a_field_that_is_back_already_hinders_nothing(ws: Workspace) -> None:
     assert values(ws, "goal", "h1", "priority", "result") == [2, None]
 
 
-def test_what_was_counted_since_stays_counted(ws: Workspace) -> None:
+def test_what_was_counted_since_stays_counted(ws):
     ws.records.store("pattern", {"trigger": "disk full", "action": "clean"}, "p1")
     ws.records.edit("pattern", "p1", {"action": "clean /tmp"})
     ws.records.pattern_used("p1", False)
@@ -55,7 +52,7 @@ def test_what_was_counted_since_stays_counted(ws: Workspace) -> None:
     assert values(ws, "procedure", "r", "fail_count") == [1]
 
 
-def test_what_cannot_be_taken_back_says_how_to_go_on(ws: Workspace) -> None:
+def test_what_cannot_be_taken_back_says_how_to_go_on(ws):
     added, _ = ws.records.add("goal", {"description": "Keep it up"}, "h1")
     ws.records.update("goal", "h1", {"status": "active"})
     with pytest.raises(Conflict, match="changed since") as refused:
@@ -72,7 +69,7 @@ def test_what_cannot_be_taken_back_says_how_to_go_on(ws: Workspace) -> None:
     assert added.id in {one.operation for one in ws.records.history("goal", "h1")}
 
 
-def test_a_record_that_is_gone_stays_gone(ws: Workspace) -> None:
+def test_a_record_that_is_gone_stays_gone(ws):
     ws.records.add("goal", {"description": "Keep it up"}, "h1")
     edit = ws.records.edit("goal", "h1", {"priority": 0})
     ws.records.delete("goal", ["h1"])

@@ -1,13 +1,10 @@
 """What an agent did, as it is recorded, browsed, corrected and undone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import inspect
@@ -16,9 +13,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
-from nanomem_tui.store.work.values import TierRecord
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.workspace import Workspace
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -35,11 +30,11 @@ LEAST = {
 }
 
 
-def kept(ws: Workspace, kind: str, record_id: str = "", **fields: object) -> TierRecord:
+def kept(ws, kind, record_id="", **fields):
     return ws.records.store(kind, {**LEAST[kind], **fields}, record_id)
 
 
-def test_a_look_makes_no_file(place: Path) -> None:
+def test_a_look_makes_no_file(place):
     with open_workspace(place) as ws:
         assert ws.records.list_records("goal") == []
         assert ws.records.search("nginx") == []
@@ -50,7 +45,7 @@ def test_a_look_makes_no_file(place: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", RECORD_KINDS)
-def test_every_kind_is_kept_with_the_fields_of_the_seed(ws: Workspace, kind: str) -> None:
+def test_every_kind_is_kept_with_the_fields_of_the_seed(ws, kind):
     record = kept(ws, kind)
     found = ws.records.get(kind, record.id)
     assert found == record
@@ -60,7 +55,7 @@ def test_every_kind_is_kept_with_the_fields_of_the_seed(ws: Workspace, kind: str
     assert [one.key for one in (hit.record for hit in ws.records.search(record.title, [kind]))] == [record.key]
 
 
-def test_what_is_stored_again_replaces_the_fields_that_are_given(ws: Workspace) -> None:
+def test_what_is_stored_again_replaces_the_fields_that_are_given(ws):
     kept(ws, "goal", "g1", priority=3)
     with clock.at(NOW + timedelta(minutes=5)):
         after = ws.records.update("goal", "g1", {"status": "completed", "result": "all green"})
@@ -71,7 +66,7 @@ def test_what_is_stored_again_replaces_the_fields_that_are_given(ws: Workspace) 
     assert (past.before, past.after) == ({"status": "pending"}, {"status": "completed"})
 
 
-def test_goal_task_and_tool_call_hang_together(ws: Workspace) -> None:
+def test_goal_task_and_tool_call_hang_together(ws):
     goal = kept(ws, "goal", "g1")
     task = kept(ws, "task", "t1", goal_id="g1")
     call = kept(ws, "tool-call", "c1", task_id="t1")
@@ -84,13 +79,13 @@ def test_goal_task_and_tool_call_hang_together(ws: Workspace) -> None:
     assert ws.records.tasks_of("g1") == [task]
 
 
-def test_the_counts_of_a_procedure_follow_its_tasks(ws: Workspace) -> None:
+def test_the_counts_of_a_procedure_follow_its_tasks(ws):
     kept(ws, "procedure", "restart")
     kept(ws, "task", "t1", procedure_id="restart", status="completed", duration_ms=100)
     kept(ws, "task", "t2", procedure_id="restart", status="failed", duration_ms=300)
     kept(ws, "task", "t3", procedure_id="restart", status="active")
 
-    def counts() -> tuple[int, int, int]:
+    def counts():
         fields = ws.records.get("procedure", "restart").fields
         return fields["success_count"], fields["fail_count"], fields["avg_duration_ms"]
 
@@ -104,37 +99,35 @@ def test_the_counts_of_a_procedure_follow_its_tasks(ws: Workspace) -> None:
     assert counts() == (2, 0, 200)
 
 
-def test_a_pattern_keeps_its_rate_and_is_found(ws: Workspace) -> None:
+def test_a_pattern_keeps_its_rate_and_is_found(ws):
     kept(ws, "pattern", "p1")
     kept(ws, "pattern", "p2", trigger="database is locked", action="wait")
     for success in (True, True, False, True):
         used = ws.records.pattern_used("p1", success)
     assert (used.fields["uses"], used.fields["success_rate"]) == (4, 0.75)
     found = ws.records.find_pattern("nginx is down again")
-    assert found is not None
     assert found.id == "p1"
     assert ws.records.find_pattern("nginx down", 0.8) is None
 
 
-def test_the_outcome_of_a_decision_comes_later(ws: Workspace) -> None:
+def test_the_outcome_of_a_decision_comes_later(ws):
     kept(ws, "decision", "d1")
     assert ws.records.update("decision", "d1", {"outcome": "it worked"}).fields["outcome"] == "it worked"
     with pytest.raises(NotFound):
         ws.records.update("decision", "d2", {"outcome": "?"})
 
 
-def test_the_result_of_a_call_is_given_again_within_the_hour(ws: Workspace) -> None:
+def test_the_result_of_a_call_is_given_again_within_the_hour(ws):
     kept(ws, "tool-call", "c1", success=True, output={"lines": 3})
     kept(ws, "tool-call", "c2", success=False, output={"error": "?"})
     found = ws.records.cached_result("fs.read", {"path": "/etc/hosts"})
-    assert found is not None
     assert found.fields["output"] == {"lines": 3}
     assert ws.records.cached_result("fs.read", {"path": "/etc/passwd"}) is None
     with clock.at(NOW + timedelta(hours=1, seconds=1)):
         assert ws.records.cached_result("fs.read", {"path": "/etc/hosts"}) is None
 
 
-def test_a_busy_tool_keeps_its_results_for_the_hour(ws: Workspace) -> None:
+def test_a_busy_tool_keeps_its_results_for_the_hour(ws):
     given = {"path": "/etc/héllo", "lines": [1, 2]}
     kept(ws, "tool-call", "first", input=given, success=True, output="the text")
     same = {"lines": [1, 2], "path": "/etc/héllo"}
@@ -145,7 +138,6 @@ def test_a_busy_tool_keeps_its_results_for_the_hour(ws: Workspace) -> None:
         ]
         ws.records.store_many(calls)
         found = ws.records.cached_result("fs.read", same)
-        assert found is not None
         assert found.id == "first"
         assert ws.records.cached_result("fs.read", same, within=60) is None
 
@@ -153,7 +145,7 @@ def test_a_busy_tool_keeps_its_results_for_the_hour(ws: Workspace) -> None:
 # -- what a person does ----------------------------------------------------------------------------------------------
 
 
-def test_a_person_adds_edits_and_deletes_and_takes_it_back(ws: Workspace) -> None:
+def test_a_person_adds_edits_and_deletes_and_takes_it_back(ws):
     operation, record = ws.records.add("incident", {"description": "nginx answers 502", "symptoms": ["slow"]}, "i1")
     assert operation.label == "add incident “nginx answers 502”"
     ws.records.edit("incident", "i1", {"resolution": "more workers"})
@@ -173,7 +165,7 @@ def test_a_person_adds_edits_and_deletes_and_takes_it_back(ws: Workspace) -> Non
     assert record.origin == "manual"
 
 
-def test_what_somebody_changed_meanwhile_is_not_overwritten(ws: Workspace) -> None:
+def test_what_somebody_changed_meanwhile_is_not_overwritten(ws):
     shown = kept(ws, "goal", "g1")
     ws.records.update("goal", "g1", {"status": "active"})
     with pytest.raises(Conflict, match="status"):
@@ -182,7 +174,7 @@ def test_what_somebody_changed_meanwhile_is_not_overwritten(ws: Workspace) -> No
         ws.records.edit("goal", "g1", {"status": "active"})
 
 
-def test_undo_of_an_edit_that_an_agent_overwrote_is_refused(ws: Workspace) -> None:
+def test_undo_of_an_edit_that_an_agent_overwrote_is_refused(ws):
     kept(ws, "goal", "g1")
     ws.records.edit("goal", "g1", {"description": "Keep it up"})
     kept(ws, "goal", "g1", description="Something else")
@@ -206,9 +198,7 @@ def test_undo_of_an_edit_that_an_agent_overwrote_is_refused(ws: Workspace) -> No
         ("agent-state", {"state": {}}, "needs `agent_name`"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_in_words(
-    ws: Workspace, kind: str, fields: dict[str, object], what: str
-) -> None:
+def test_what_cannot_be_kept_is_refused_in_words(ws, kind, fields, what):
     for change in (ws.records.store, ws.records.add):
         with pytest.raises(BadInput, match=what):
             change(kind, fields)
@@ -218,10 +208,10 @@ def test_what_cannot_be_kept_is_refused_in_words(
 # -- many at once, and a kill ------------------------------------------------------------------------------------------
 
 
-def test_what_many_threads_store_at_once_is_all_there_and_what_fails_fails_alone(ws: Workspace) -> None:
-    failed: list[str] = []
+def test_what_many_threads_store_at_once_is_all_there_and_what_fails_fails_alone(ws):
+    failed = []
 
-    def work(part: int) -> None:
+    def work(part):
         for number in range(20):
             kept(ws, "task", f"t{part}_{number}", goal_id="g1")
             try:
@@ -238,13 +228,13 @@ def test_what_many_threads_store_at_once_is_all_there_and_what_fails_fails_alone
     assert len(set(failed)) == 160
 
 
-def test_all_of_a_batch_or_none(ws: Workspace) -> None:
+def test_all_of_a_batch_or_none(ws):
     with pytest.raises(BadInput):
         ws.records.store_many([NewRecord("goal", LEAST["goal"], "g1"), NewRecord("goal", {"status": "active"}, "g2")])
     assert ws.records.list_records("goal") == []
 
 
-def test_two_processes_see_one_trail(place: Path) -> None:
+def test_two_processes_see_one_trail(place):
     with open_workspace(place) as one, open_workspace(place) as two:
         kept(one, "goal", "g1")
         assert two.records.get("goal", "g1").fields["status"] == "pending"
@@ -264,9 +254,8 @@ while True:
 """
 
 
-def test_a_kill_loses_nothing_that_was_acknowledged(place: Path) -> None:
+def test_a_kill_loses_nothing_that_was_acknowledged(place):
     with subprocess.Popen([sys.executable, "-c", KILLED, str(place)], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
         said = [child.stdout.readline() for _ in range(30)]
         child.kill()
         said += child.stdout.readlines()
@@ -278,16 +267,15 @@ def test_a_kill_loses_nothing_that_was_acknowledged(place: Path) -> None:
 
 
 @pytest.mark.sqlite
-def test_its_files_are_for_their_owner_alone(place: Path) -> None:
-    with open_workspace(place) as ws:
-        kept(ws, "goal")
-        files = list(ws.paths.data.glob("work*"))
-        assert files
-        assert {oct(os.stat(file).st_mode & 0o777) for file in files} == {"0o600"}
+def test_its_files_are_for_their_owner_alone(ws):
+    kept(ws, "goal")
+    files = list(ws.paths.data.glob("work*"))
+    assert files
+    assert {oct(os.stat(file).st_mode & 0o777) for file in files} == {"0o600"}
 
 
 @pytest.mark.sqlite
-def test_a_damaged_trail_leaves_the_memory_alone(place: Path) -> None:
+def test_a_damaged_trail_leaves_the_memory_alone(place):
     with open_workspace(place) as ws:
         kept(ws, "goal")
         ws.items.add("The harbour is cold")
@@ -299,7 +287,7 @@ def test_a_damaged_trail_leaves_the_memory_alone(place: Path) -> None:
             ws.records.list_records("goal")
 
 
-def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws: Workspace) -> None:
+def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws):
     many = [
         NewRecord("task", {"description": f"check the disk number {number}"}, f"t{number}") for number in range(1500)
     ]
@@ -310,7 +298,7 @@ def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws: Workspace) -> Non
     assert [hit.record.id for hit in ws.records.search("disk number 7", ["task"], limit=1)] == ["t7"]
 
 
-def test_the_tables_are_those_of_the_seed(ws: Workspace) -> None:
+def test_the_tables_are_those_of_the_seed(ws):
     kept(ws, "goal")
     tables = ws.tier_database.read(lambda connection: set(inspect(connection).get_table_names()))
     seed = {"goals", "tasks", "tool_calls", "agent_states", "decisions", "patterns", "procedures", "config_history"}

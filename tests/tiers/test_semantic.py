@@ -1,17 +1,13 @@
 """Records found by what they mean: what is embedded, that it stays in step, and that words stand in where it cannot."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,12 +15,11 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, MissingExtra, Refused
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.tiers.records import SemanticAnswer, TierRecords
+from nanomem_tui.tiers.records import TierRecords
 from nanomem_tui.vectors import embedders
 from nanomem_tui.vectors.collection import Count, FileCollection, VectorFile
 from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.records import RecordMeaning
-from nanomem_tui.workspace import Workspace
 from tests.vectors.fakes import Words, unavailable
 
 ROOT = Path(__file__).parents[2]
@@ -34,52 +29,52 @@ COLLECTIONS = tuple(kind.table for kind in KINDS.values() if kind.embedded)
 
 
 @pytest.fixture
-def words() -> Words:
+def words():
     return Words()
 
 
 @pytest.fixture
-def meaning(ws: Workspace, words: Words) -> Iterator[RecordMeaning]:
+def meaning(ws, words):
     with closing(over(ws, words)) as made:
         yield made
 
 
-def over(ws: Workspace, words: Words) -> RecordMeaning:
+def over(ws, words):
     maker = CheckedEmbedder(words)
     return RecordMeaning(ws.store, ws.tier_database, lambda: maker)
 
 
-def asked(ws: Workspace, meaning: RecordMeaning | None, query: str, *collections: str, n: int = 5) -> SemanticAnswer:
+def asked(ws, meaning, query, *collections, n=5):
     found = TierRecords(ws.tier_database, ws.perform, lambda key: [], (lambda: meaning) if meaning else None)
     return found.semantic_search(query, collections, n)
 
 
-def counts(ws: Workspace) -> list[Count]:
+def counts(ws):
     return VectorFile(ws.paths.vectors).counts(COLLECTIONS)
 
 
-def spoil(ws: Workspace, statement: str, *values: object) -> None:
+def spoil(ws, statement, *values):
     with closing(sqlite3.connect(ws.paths.vectors)) as connection, connection:
         connection.execute(statement, values)
 
 
-def ids(answer: SemanticAnswer) -> list[str]:
+def ids(answer):
     return [hit.record.id for hit in answer.hits]
 
 
-def near(meaning: RecordMeaning, query: str, *kinds: str, limit: int = 5) -> list[str]:
+def near(meaning, query, *kinds, limit=5):
     found = meaning.nearest(query, kinds or [kind.name for kind in KINDS.values() if kind.embedded], limit, patience=60)
     return [one.record.id for one in found]
 
 
-def incident(ws: Workspace, record_id: str, description: str, **fields: Any) -> None:
+def incident(ws, record_id, description, **fields):
     ws.records.store("incident", {"description": description, **fields}, record_id)
 
 
 # -- what is embedded ------------------------------------------------------------------------------------------------
 
 
-def test_just_the_six_kinds_of_text_are_embedded(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_just_the_six_kinds_of_text_are_embedded(ws, meaning, words):
     keep = ws.records.store
     keep("goal", {"description": "Keep the site up", "result": "up again", "metadata": {"team": "ops"}})
     keep("task", {"description": "Restart nginx", "output": {"said": "started"}, "agent": "sys", "error": "none yet"})
@@ -104,7 +99,7 @@ def test_just_the_six_kinds_of_text_are_embedded(ws: Workspace, meaning: RecordM
     assert set(COLLECTIONS) == {"goals", "tasks", "tool_calls", "decisions", "procedures", "incidents"}
 
 
-def test_the_example_of_the_seed(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_the_example_of_the_seed(ws, meaning):
     incident(
         ws,
         "before",
@@ -126,8 +121,8 @@ def test_the_example_of_the_seed(ws: Workspace, meaning: RecordMeaning) -> None:
     assert len(asked(ws, meaning, query, n=1).hits) == 1
 
 
-def test_both_ways_of_finding_make_the_score(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
-    words.vector = lambda text: [1.0, 0.0] if "power" in text or "lights" in text else [0.0, 1.0]  # type: ignore[method-assign]
+def test_both_ways_of_finding_make_the_score(ws, meaning, words):
+    words.vector = lambda text: [1.0, 0.0] if "power" in text or "lights" in text else [0.0, 1.0]
     words.dimension = words.size = 2
     incident(ws, "meant", "the lights went out")
     incident(ws, "said", "power of attorney")
@@ -140,9 +135,7 @@ def test_both_ways_of_finding_make_the_score(ws: Workspace, meaning: RecordMeani
     assert [hit.score for hit in found.hits] == [1.0, 1.0]
 
 
-def test_a_score_is_the_same_whatever_else_is_there_and_whichever_collections_are_searched(
-    ws: Workspace, meaning: RecordMeaning
-) -> None:
+def test_a_score_is_the_same_whatever_else_is_there_and_whichever_collections_are_searched(ws, meaning):
     question = "nginx returning 502 after a restart"
     incident(ws, "half", "nginx is slow after lunch, 502 it says")
     ws.records.store("decision", {"context": "502", "chosen": "wait", "reasoning": "none"}, "little")
@@ -167,9 +160,7 @@ def test_a_score_is_the_same_whatever_else_is_there_and_whichever_collections_ar
         ("x", (), 101, "give 1 to 100"),
     ],
 )
-def test_what_cannot_be_asked(
-    ws: Workspace, meaning: RecordMeaning, query: str, collections: tuple[str, ...], number: int, said: str
-) -> None:
+def test_what_cannot_be_asked(ws, meaning, query, collections, number, said):
     with pytest.raises(BadInput, match=said):
         asked(ws, meaning, query, *collections, n=number)
 
@@ -177,7 +168,7 @@ def test_what_cannot_be_asked(
 # -- in step ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_text_that_changes_is_found_by_its_new_words_alone(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_a_text_that_changes_is_found_by_its_new_words_alone(ws, meaning):
     incident(ws, "i", "the cat is ill")
     assert near(meaning, "cat ill") == ["i"]
     incident(ws, "i", "the printer burns")
@@ -186,9 +177,7 @@ def test_a_text_that_changes_is_found_by_its_new_words_alone(ws: Workspace, mean
     assert [one.distance < 0.5 for one in found] == [False]
 
 
-def test_one_that_changed_and_was_not_embedded_since_is_left_out(
-    ws: Workspace, meaning: RecordMeaning, words: Words
-) -> None:
+def test_one_that_changed_and_was_not_embedded_since_is_left_out(ws, meaning, words):
     incident(ws, "i", "the cat is ill")
     incident(ws, "j", "the cat is well")
     assert sorted(near(meaning, "cat")) == ["i", "j"]
@@ -199,14 +188,12 @@ def test_one_that_changed_and_was_not_embedded_since_is_left_out(
     assert near(meaning, "printer burns")[0] == "i"
 
 
-def test_what_changes_while_it_is_embedded_is_embedded_once_more(
-    ws: Workspace, meaning: RecordMeaning, words: Words
-) -> None:
+def test_what_changes_while_it_is_embedded_is_embedded_once_more(ws, meaning, words):
     incident(ws, "i", "the cat is ill")
     meaning.sync()
     incident(ws, "i", "the dog is ill")
 
-    def change(texts: Any) -> None:
+    def change(texts):
         if any("dog" in text for text in texts):
             words.before = lambda _: None
             incident(ws, "i", "the printer burns")
@@ -218,7 +205,7 @@ def test_what_changes_while_it_is_embedded_is_embedded_once_more(
     assert meaning.state()["total"] == 1
 
 
-def test_what_is_deleted_is_forgotten_and_comes_back_by_undo(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_what_is_deleted_is_forgotten_and_comes_back_by_undo(ws, meaning):
     incident(ws, "i", "the cat is ill")
     assert near(meaning, "cat") == ["i"]
     ws.records.delete("incident", ["i"])
@@ -228,9 +215,7 @@ def test_what_is_deleted_is_forgotten_and_comes_back_by_undo(ws: Workspace, mean
     assert near(meaning, "cat") == ["i"]
 
 
-def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(
-    ws: Workspace, meaning: RecordMeaning, words: Words
-) -> None:
+def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(ws, meaning, words):
     ws.records.store("goal", {"description": "feed the cat"}, "g")
     assert near(meaning, "feed cat") == ["g"]
     before = len(words.asked)
@@ -242,7 +227,7 @@ def test_a_record_that_moves_to_long_term_memory_keeps_its_vector(
     assert len(words.asked) == before
 
 
-def test_a_row_that_takes_the_place_of_the_newest_one_is_embedded(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_a_row_that_takes_the_place_of_the_newest_one_is_embedded(ws, meaning):
     incident(ws, "i", "the cat is ill")
     meaning.sync()
     ws.records.delete("incident", ["i"])
@@ -250,7 +235,7 @@ def test_a_row_that_takes_the_place_of_the_newest_one_is_embedded(ws: Workspace,
     assert near(meaning, "dog ill") == ["j"]
 
 
-def test_what_another_process_embeds_is_taken_up(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_what_another_process_embeds_is_taken_up(ws, meaning, words):
     incident(ws, "i", "the cat is ill")
     assert near(meaning, "cat") == ["i"]
     with open_workspace(ws.paths.workspace) as other, closing(over(other, Words())) as theirs:
@@ -266,7 +251,7 @@ def test_what_another_process_embeds_is_taken_up(ws: Workspace, meaning: RecordM
     assert words.asked == asked_before, "nothing was embedded twice"
 
 
-def test_another_model_begins_anew_and_the_old_vectors_go(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_another_model_begins_anew_and_the_old_vectors_go(ws, meaning):
     for number in range(3):
         incident(ws, f"i{number}", f"the cat number {number} is ill")
     assert meaning.sync() == 3
@@ -281,9 +266,7 @@ def test_another_model_begins_anew_and_the_old_vectors_go(ws: Workspace, meaning
     assert near(meaning, "dog")[0] == "i0"
 
 
-def test_a_text_of_which_there_can_be_no_vector_is_asked_for_once(
-    ws: Workspace, meaning: RecordMeaning, words: Words
-) -> None:
+def test_a_text_of_which_there_can_be_no_vector_is_asked_for_once(ws, meaning, words):
     words.bad["strange"] = float("nan")
     incident(ws, "bad", "a strange thing")
     incident(ws, "good", "a plain thing")
@@ -295,7 +278,7 @@ def test_a_text_of_which_there_can_be_no_vector_is_asked_for_once(
     assert "bad" in ids(asked(ws, meaning, "strange thing")), "words find it"
 
 
-def test_anew_looks_at_all_and_everything_embeds_all(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_anew_looks_at_all_and_everything_embeds_all(ws, meaning, words):
     incident(ws, "i", "the cat is ill")
     incident(ws, "j", "the dog is ill")
     meaning.sync()
@@ -309,7 +292,7 @@ def test_anew_looks_at_all_and_everything_embeds_all(ws: Workspace, meaning: Rec
     assert counts(ws) == [Count("words-1", 256, 2)], "nothing was thrown away for it"
 
 
-def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_a_damaged_vector_is_left_out(ws, meaning):
     for record_id in ("short", "zero", "good"):
         incident(ws, record_id, "the cat is ill")
     meaning.sync()
@@ -319,7 +302,7 @@ def test_a_damaged_vector_is_left_out(ws: Workspace, meaning: RecordMeaning) -> 
         assert near(fresh, "cat") == ["good"]
 
 
-def test_the_newest_are_held_and_the_others_are_found_by_words(ws: Workspace, words: Words) -> None:
+def test_the_newest_are_held_and_the_others_are_found_by_words(ws, words):
     with closing(over(ws, words)) as meaning:
         for number in range(10):
             incident(ws, f"i{number}", "the cat is ill", timestamp=f"2026-01-{number + 1:02}")
@@ -338,7 +321,7 @@ def test_the_newest_are_held_and_the_others_are_found_by_words(ws: Workspace, wo
 # -- in batches ------------------------------------------------------------------------------------------------------
 
 
-def test_a_search_embeds_some_and_the_next_one_goes_on(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_a_search_embeds_some_and_the_next_one_goes_on(ws, meaning, words):
     for number in range(40):
         incident(ws, f"i{number}", f"the cat number {number}")
     meaning.nearest("cat", ["incident"], 5, patience=0)
@@ -352,19 +335,17 @@ def test_a_search_embeds_some_and_the_next_one_goes_on(ws: Workspace, meaning: R
     assert len(words.asked) == 41, "none twice"
 
 
-def test_progress_is_told_and_ends_at_all(ws: Workspace, meaning: RecordMeaning) -> None:
+def test_progress_is_told_and_ends_at_all(ws, meaning):
     for number in range(150):
         incident(ws, f"i{number}", f"the cat number {number}")
-    told: list[tuple[int, int]] = []
+    told = []
     assert meaning.sync(lambda done, total: told.append((done, total))) == 150
     assert told[-1] == (150, 150)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert len(told) > 1
 
 
-def test_the_thread_embeds_what_comes_until_it_is_told_to_stop(
-    ws: Workspace, meaning: RecordMeaning, words: Words
-) -> None:
+def test_the_thread_embeds_what_comes_until_it_is_told_to_stop(ws, meaning, words):
     import threading
 
     seen = threading.Event()
@@ -378,7 +359,7 @@ def test_the_thread_embeds_what_comes_until_it_is_told_to_stop(
     assert meaning.state()["problem"] == ""
 
 
-def test_a_killed_process_goes_on_where_it_was(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_a_killed_process_goes_on_where_it_was(ws, meaning, words):
     for number in range(300):
         incident(ws, f"i{number}", f"the cat number {number}")
     code = (
@@ -404,7 +385,7 @@ def test_a_killed_process_goes_on_where_it_was(ws: Workspace, meaning: RecordMea
 # -- without ---------------------------------------------------------------------------------------------------------
 
 
-def test_words_stand_in_and_it_is_said_why(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_words_stand_in_and_it_is_said_why(ws, meaning, words):
     incident(ws, "i", "the cat is ill")
     words.broken = unavailable()
     found = asked(ws, meaning, "cat ill")
@@ -416,7 +397,7 @@ def test_words_stand_in_and_it_is_said_why(ws: Workspace, meaning: RecordMeaning
     assert asked(ws, meaning, "cat ill").note == ""
 
 
-def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_failed_is_among_the_problems_of_the_workspace(ws, monkeypatch):
 
     words = Words()
     monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: words)
@@ -429,7 +410,7 @@ def test_what_failed_is_among_the_problems_of_the_workspace(ws: Workspace, monke
     assert ws.problems() == []
 
 
-def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: RecordMeaning, words: Words) -> None:
+def test_where_nothing_is_recorded_nothing_is_made(ws, meaning, words):
     assert asked(ws, meaning, "cat").hits == ()
     assert meaning.sync() == 0
     assert meaning.state() == {
@@ -439,7 +420,7 @@ def test_where_nothing_is_recorded_nothing_is_made(ws: Workspace, meaning: Recor
     assert not ws.paths.work_database.exists()
 
 
-def missing() -> CheckedEmbedder:
+def missing():
     raise MissingExtra("search by meaning needs numpy, which is not installed", "", "pip install it")
 
 
@@ -450,9 +431,7 @@ def missing() -> CheckedEmbedder:
         ("the cat is ill", missing, "pip install it"),
     ],
 )
-def test_where_a_model_cannot_read_or_is_missing_words_find_and_one_line_says_so(
-    ws: Workspace, text: str, maker: Callable[[], CheckedEmbedder], said: str
-) -> None:
+def test_where_a_model_cannot_read_or_is_missing_words_find_and_one_line_says_so(ws, text, maker, said):
     incident(ws, "i", text)
     with closing(RecordMeaning(ws.store, ws.tier_database, maker)) as meaning:
         found = asked(ws, meaning, text)
@@ -460,7 +439,7 @@ def test_where_a_model_cannot_read_or_is_missing_words_find_and_one_line_says_so
     assert said in found.note
 
 
-def test_the_real_model_finds_what_shares_no_word(ws: Workspace) -> None:
+def test_the_real_model_finds_what_shares_no_word(ws):
     incident(ws, "web", "The web server refuses connections", resolution="restarted nginx")
     incident(ws, "disk", "No space left on the volume", resolution="old logs removed")
     incident(ws, "mail", "Newsletters arrive twice", resolution="the queue was emptied")

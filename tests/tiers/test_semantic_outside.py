@@ -1,12 +1,8 @@
 """Records found by meaning with their collections in a real Chroma or PostgreSQL: right, in step, never needed."""
 
-from __future__ import annotations
-
 import importlib.util
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +11,7 @@ from nanomem_tui.vectors.embedders import CheckedEmbedder
 from nanomem_tui.vectors.outside import ChromaCopy, chroma_location
 from nanomem_tui.vectors.records import RecordMeaning, RecordTexts
 from nanomem_tui.vectors.semantic_search import outside_of
-from nanomem_tui.workspace import Workspace
 from tests.conftest import need
-from tests.postgres_server import PostgresServer
 from tests.tiers.test_semantic import asked, ids, incident, near
 from tests.vectors.fakes import Words
 from tests.vectors.test_pgvector import database, server, url
@@ -25,20 +19,18 @@ from tests.vectors.test_pgvector import database, server, url
 __all__ = ["database", "server", "url"]
 pytestmark = pytest.mark.vectors
 
-Over = Callable[..., RecordMeaning]
-
 
 @pytest.fixture(params=["chroma", "pgvector"])
-def over(ws: Workspace, request: pytest.FixtureRequest) -> Iterator[Over]:
+def over(ws, request):
     """`over(words)`: search by meaning over the records, with an index outside."""
-    settings: dict[str, Any] = {"vector_index": request.param}
+    settings = {"vector_index": request.param}
     if request.param == "chroma":
         need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
     else:
         settings["pgvector_url"] = request.getfixturevalue("url")
-    made: list[RecordMeaning] = []
+    made = []
 
-    def over(words: Words, **more: Any) -> RecordMeaning:
+    def over(words, **more):
         for one in made:
             one.close()  # one process uses a folder of Chroma
         maker = CheckedEmbedder(words)
@@ -52,7 +44,7 @@ def over(ws: Workspace, request: pytest.FixtureRequest) -> Iterator[Over]:
         one.close()
 
 
-def test_each_kind_is_found_in_its_own_collection(ws: Workspace, over: Over) -> None:
+def test_each_kind_is_found_in_its_own_collection(ws, over):
     incident(ws, "i", "the cat is ill")
     ws.records.store("goal", {"description": "feed the cat"}, "g")
     ws.records.store("tool-call", {"tool_name": "look", "input": {}, "reason": "is the cat there"}, "t")
@@ -66,7 +58,7 @@ def test_each_kind_is_found_in_its_own_collection(ws: Workspace, over: Over) -> 
     assert meaning.state()["problem"] == ""
 
 
-def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_path: Path) -> None:
+def test_the_collections_are_called_as_the_seed_calls_them(ws, tmp_path):
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
     import chromadb
     from chromadb.config import Settings
@@ -93,7 +85,7 @@ def test_the_collections_are_called_as_the_seed_calls_them(ws: Workspace, tmp_pa
     assert held["documents"] == [None], "the words of a record stay in the database"
 
 
-def test_it_stays_in_step_with_what_changes_and_goes(ws: Workspace, over: Over) -> None:
+def test_it_stays_in_step_with_what_changes_and_goes(ws, over):
     meaning = over(Words())
     incident(ws, "i", "the cat is ill")
     incident(ws, "j", "the cat is well")
@@ -107,7 +99,7 @@ def test_it_stays_in_step_with_what_changes_and_goes(ws: Workspace, over: Over) 
     assert again.sync() == 0
 
 
-def test_an_index_that_is_new_gets_what_was_embedded_before(ws: Workspace, over: Over) -> None:
+def test_an_index_that_is_new_gets_what_was_embedded_before(ws, over):
     incident(ws, "i", "the cat is ill")
     maker = CheckedEmbedder(Words())
     with closing(RecordMeaning(ws.store, ws.tier_database, lambda: maker)) as rows:
@@ -120,9 +112,7 @@ def test_an_index_that_is_new_gets_what_was_embedded_before(ws: Workspace, over:
     assert near(meaning, "cat") == ["i"]
 
 
-def test_a_search_does_not_wait_until_a_new_index_has_everything(
-    ws: Workspace, over: Over, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_does_not_wait_until_a_new_index_has_everything(ws, over, monkeypatch):
     for number in range(20):
         incident(ws, f"i{number}", "the cat is ill")
     maker = CheckedEmbedder(Words())
@@ -133,7 +123,7 @@ def test_a_search_does_not_wait_until_a_new_index_has_everything(
     assert [len(meaning.nearest("cat", ["incident"], 50, patience=0)) for _ in range(3)] == [8, 16, 20]
 
 
-def test_another_model_has_the_collections_to_itself(ws: Workspace, over: Over) -> None:
+def test_another_model_has_the_collections_to_itself(ws, over):
     incident(ws, "i", "the cat is ill")
     assert over(Words()).sync() == 1
     other = over(Words("words-2", 64))
@@ -144,7 +134,7 @@ def test_another_model_has_the_collections_to_itself(ws: Workspace, over: Over) 
     assert near(first, "cat") == ["i"]
 
 
-def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp_path: Path) -> None:
+def test_without_it_words_find_and_it_is_said_why(ws, over, tmp_path):
     incident(ws, "i", "the cat is ill")
     folder = chroma_location(ws.settings, ws.paths, is_of_records=True)
     assert isinstance(folder, Path)
@@ -163,11 +153,11 @@ def test_without_it_words_find_and_it_is_said_why(ws: Workspace, over: Over, tmp
         assert meaning.problems()
 
 
-def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> None:
+def test_one_process_uses_a_folder_of_chroma(ws, tmp_path):
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
     from nanomem_tui.core.errors import Refused
 
-    def opened() -> ChromaCopy:
+    def opened():
         return ChromaCopy(tmp_path / "c", ws.id, ["goals"], "m")
 
     with closing(opened()), pytest.raises(Refused, match="another process"):
@@ -175,7 +165,7 @@ def test_one_process_uses_a_folder_of_chroma(ws: Workspace, tmp_path: Path) -> N
     opened().close()
 
 
-def test_a_server_that_went_away_is_asked_again(ws: Workspace, url: str, server: PostgresServer, database: str) -> None:
+def test_a_server_that_went_away_is_asked_again(ws, url, server, database):
     incident(ws, "i", "the cat is ill")
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
     maker = CheckedEmbedder(Words())
