@@ -8,7 +8,7 @@ import time_machine
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import InvalidConfig
-from nanomem_tui.memory.facts.crystallize import CrystallizeSchedule, Outcome
+from nanomem_tui.dreams.schedule import CrystallizeSchedule, Outcome
 from tests.facts.talking import say, talking, values
 from tests.model.server import ModelServer, says, status
 

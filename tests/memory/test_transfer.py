@@ -12,8 +12,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents import databases
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo, Refused
-from nanomem_tui.memory import foreign, scopes
-from nanomem_tui.memory.transfer import import_plan
+from nanomem_tui.memory import scopes
+from nanomem_tui.memory.transfer import foreign, import_plan
 from tests.store.homes import Agent, item, lesson, make_home, state
 
 HOME = {"items": 0, "lessons": 0}

@@ -17,8 +17,7 @@ from nanomem_tui.agents.snapshot_files import parse_lessons, parse_snapshot
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, NothingToDo, Refused
 from nanomem_tui.core.operations import new_operation
-from nanomem_tui.memory import foreign
-from nanomem_tui.memory.transfer import crystallized, jsonl, markdown, scoped
+from nanomem_tui.memory.transfer import crystallized, foreign, jsonl, markdown, scoped
 from nanomem_tui.memory.transfer.service import EXPORT_FORMATS
 from nanomem_tui.store.files.exchange import global_scope
 from nanomem_tui.store.snapshot import change_of
