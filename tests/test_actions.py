@@ -11,11 +11,11 @@ import pytest
 from nanomem_tui.actions import ACTIONS, BY_NAME, SCREENS, Context, actions_on, conflicts, remap
 
 
-def test_no_key_does_two_things_on_a_screen() -> None:
+def test_no_key_does_two_things_on_a_screen():
     assert conflicts() == []
 
 
-def test_no_key_means_two_things_anywhere() -> None:
+def test_no_key_means_two_things_anywhere():
     meanings: dict[str, set[str]] = {}
     for action in ACTIONS:
         for key in action.keys:
@@ -23,7 +23,7 @@ def test_no_key_means_two_things_anywhere() -> None:
     assert {key: names for key, names in meanings.items() if len(names) > 1} == {}
 
 
-def test_every_action_has_its_own_name_and_words() -> None:
+def test_every_action_has_its_own_name_and_words():
     assert len(BY_NAME) == len(ACTIONS)
     for action in ACTIONS:
         assert action.help.endswith((".", ";")), action.name
@@ -31,7 +31,7 @@ def test_every_action_has_its_own_name_and_words() -> None:
         assert len(action.label) <= 13, action.name
 
 
-def test_what_cannot_be_done_says_why() -> None:
+def test_what_cannot_be_done_says_why():
     nothing = Context("items")
     assert BY_NAME["edit"].enabled(nothing) == "there is no row here"
     assert (
@@ -46,7 +46,7 @@ def test_what_cannot_be_done_says_why() -> None:
     assert BY_NAME["dream_run"].enabled(Context("dream", read_only="the disk is full")) == "the disk is full"
 
 
-def test_keys_can_be_moved_but_not_onto_each_other() -> None:
+def test_keys_can_be_moved_but_not_onto_each_other():
     keymap, problems = remap({"delete": "f7", "toggle": "d", "fly": "f", "pin": "f7"})
     assert keymap == {"delete": ("f7",), "toggle": ("d",)}
     assert len(problems) == 2
@@ -65,24 +65,24 @@ def test_keys_can_be_moved_but_not_onto_each_other() -> None:
         ({"delte": "f6"}, "no action “delte”; did you mean `delete`?"),
     ],
 )
-def test_what_is_no_key_and_no_action_is_said_with_what_may_be_meant(wanted: dict[str, str], said: str) -> None:
+def test_what_is_no_key_and_no_action_is_said_with_what_may_be_meant(wanted, said):
     moved, problems = remap(wanted)
     assert moved == {}
     assert said in problems[0]
 
 
 @pytest.mark.parametrize("key", ["escape", "f24", "ctrl+backslash", "alt+x", "ctrl+shift+left", "shift+tab", "ä", "+"])
-def test_what_a_terminal_sends_is_a_key(key: str) -> None:
+def test_what_a_terminal_sends_is_a_key(key):
     assert not [said for said in remap({"doctor": key})[1] if "key “" in said or "sends" in said]
 
 
-def test_a_key_may_be_written_as_its_sign_or_by_its_name() -> None:
+def test_a_key_may_be_written_as_its_sign_or_by_its_name():
     assert remap({"doctor": "ctrl+f2, percent_sign , plus,f9"})[0] == {"doctor": ("ctrl+f2", "%", "+", "f9")}
     assert "? is both doctor and help" in remap({"doctor": "question_mark"})[1][0]
     assert remap({"doctor": " , "}) == ({}, ["keys: no key is given for “doctor”"])
 
 
-def test_the_key_page_lists_every_action() -> None:
+def test_the_key_page_lists_every_action():
     page = (Path(__file__).parents[1] / "docs" / "keys.md").read_text("utf-8")
     for action in ACTIONS:
         assert action.help.replace("|", "\\|") in page
@@ -93,12 +93,12 @@ def test_the_key_page_lists_every_action() -> None:
     assert "Delete one row at once, u brings it back; several are shown first. |" in page
 
 
-def test_a_screen_shows_its_own_and_the_global_actions() -> None:
+def test_a_screen_shows_its_own_and_the_global_actions():
     names = {action.name for action in actions_on("wal")}
     assert {"follow", "undo", "go_items"} <= names
     assert "pin" not in names
 
 
-def test_the_registry_needs_no_textual() -> None:
+def test_the_registry_needs_no_textual():
     code = "import sys, nanomem_tui.actions; print('textual' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

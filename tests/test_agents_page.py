@@ -1,7 +1,5 @@
 """What docs/agents.md tells makers of other agents is true: its examples run, its fields are those of the answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,13 +14,13 @@ pytestmark = pytest.mark.slow
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
 
 
-def example(language: str) -> str:
+def example(language):
     """The example of that language on the page."""
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path):
     """A PATH with our `nanomem`, and a home of its own."""
     script = tmp_path / "bin" / "nanomem"
     script.parent.mkdir()
@@ -34,7 +32,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_the_examples_run(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_the_examples_run(tmp_path, environment):
     shell = subprocess.run(
         ["sh", "-ec", example("sh")], env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False
     )
@@ -51,7 +49,7 @@ def test_the_examples_run(tmp_path: Path, environment: dict[str, str]) -> None:
     assert "{'stopped': True}" in python.stdout
 
 
-def test_every_field_of_an_answer_is_told(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_every_field_of_an_answer_is_told(tmp_path, environment):
     workspace = tmp_path / "w"
     workspace.mkdir()
     who = {"channel": "telegram", "chat_id": "7", "text": "hello"}

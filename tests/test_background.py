@@ -1,9 +1,5 @@
 """What the console says can be taken back is what undo and redo then do, however many operations lie between."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -14,7 +10,7 @@ from tests.store.homes import make_home
 MANY = 12
 
 
-def test_undo_and_redo_are_offered_as_long_as_they_find_something(tmp_path: Path) -> None:
+def test_undo_and_redo_are_offered_as_long_as_they_find_something(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         for number in range(MANY):
             ws.items.add(f"Prefers tea number {number}")

@@ -1,7 +1,5 @@
 """What docs/library.md tells makers of programs is true: its examples run, and the parts that it names are there."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -17,7 +15,7 @@ PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_examples_run_one_after_the_other(tmp_path: Path) -> None:
+def test_the_examples_run_one_after_the_other(tmp_path):
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     said = []
     for example in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
@@ -36,7 +34,7 @@ def test_the_examples_run_one_after_the_other(tmp_path: Path) -> None:
     assert "raised its memory limit" in said[3], "what helped before"
 
 
-def test_the_parts_that_are_named_are_there(tmp_path: Path) -> None:
+def test_the_parts_that_are_named_are_there(tmp_path):
     (tmp_path / "w").mkdir()
     with open_workspace(tmp_path / "w") as ws:
         for name in set(re.findall(r"\bws\.(\w+)", PAGE)):

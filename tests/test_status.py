@@ -1,10 +1,6 @@
 """`memory status`: it tells the truth of every home, changes nothing, and outlives a part that breaks."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +12,7 @@ from tests.store.homes import files, kill, make_home
 
 
 @pytest.mark.parametrize("loaded", [False, True])
-def test_status_counts_what_is_there(tmp_path: Path, loaded: bool) -> None:
+def test_status_counts_what_is_there(tmp_path, loaded):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.delete(["ltm_1"])
@@ -48,9 +44,7 @@ def test_status_counts_what_is_there(tmp_path: Path, loaded: bool) -> None:
         ("ftswal", {"wal": 5, "turns": 400}),
     ],
 )
-def test_status_tells_the_truth_of_every_sample(
-    sample_copy: Callable[[str], Path], name: str, expected: dict[str, int]
-) -> None:
+def test_status_tells_the_truth_of_every_sample(sample_copy, name, expected):
     home = sample_copy(name) / "home" / ".nanobot"
     before = files(home)
     with open_workspace(home / "workspace") as ws:
@@ -70,10 +64,10 @@ def test_status_tells_the_truth_of_every_sample(
     assert files(home) == before
 
 
-def test_a_part_that_breaks_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_breaks_leaves_the_others(tmp_path, monkeypatch):
     from nanomem_tui.memory.lessons import Lessons
 
-    def broken(_: object) -> None:
+    def broken(_):
         raise OSError(5, "Input/output error", "somewhere")
 
     monkeypatch.setattr(Lessons, "count", broken)
@@ -84,7 +78,7 @@ def test_a_part_that_breaks_leaves_the_others(tmp_path: Path, monkeypatch: pytes
     assert [(p["what"], p["where"]) for p in status["problems"]] == [("Input/output error", "somewhere")]
 
 
-def test_status_says_what_became_of_older_markdown(tmp_path: Path) -> None:
+def test_status_says_what_became_of_older_markdown(tmp_path):
     workspace = make_home(tmp_path)
     (workspace / "memory" / "MEMORY.md").write_text("- Ana likes tea\n")
     with open_workspace(workspace) as ws:
@@ -99,7 +93,7 @@ def test_status_says_what_became_of_older_markdown(tmp_path: Path) -> None:
         assert ws.status()["backfill"] == {**done, "undone": True}
 
 
-def test_status_names_the_chroma_folder_of_another_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_names_the_chroma_folder_of_another_system(tmp_path, capsys):
     workspace = make_home(tmp_path)
     facts = named([fact("Contact", "phone", "555"), fact("Contact", "mail", "ana@example.org")])
     make(workspace.parent / "chroma", {"nanobot_facts": facts, "notes": {"a": {"x": 1}}})
@@ -112,9 +106,7 @@ def test_status_names_the_chroma_folder_of_another_system(tmp_path: Path, capsys
     assert "Foreign Chroma folder, read only: chroma (2 in nanobot_facts, 1 in notes)" in capsys.readouterr().out
 
 
-def test_a_chroma_folder_that_cannot_be_read_is_named_all_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_chroma_folder_that_cannot_be_read_is_named_all_the_same(tmp_path, capsys):
     workspace = make_home(tmp_path)
     folder = workspace.parent / "chroma"
     folder.mkdir()
@@ -127,7 +119,7 @@ def test_a_chroma_folder_that_cannot_be_read_is_named_all_the_same(
     assert f"Foreign Chroma folder, read only: chroma ({found['why']})" in capsys.readouterr().out
 
 
-def test_the_chroma_folder_of_our_own_index_is_not_foreign(tmp_path: Path) -> None:
+def test_the_chroma_folder_of_our_own_index_is_not_foreign(tmp_path):
     workspace = make_home(tmp_path)
     make(workspace.parent / "chroma", {"nanobot_facts": {}})
     (workspace.parent / "chroma" / "nanomem.json").write_text("{}")

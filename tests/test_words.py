@@ -1,7 +1,5 @@
 """Small things said right: what counts as a problem, rows that go and come back, scrollbars without blocks."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,19 +10,19 @@ from nanomem_tui.screens.base.editable_rows import format_change
 from nanomem_tui.widgets.theme import PlainBars
 
 
-def test_a_note_wants_no_attention() -> None:
+def test_a_note_wants_no_attention():
     found = [*_version((3, 45, 0)), Problem("damaged", "nanomem.db")]
     assert [problem.severity for problem in found] == ["note", "error"]
     assert count_problems(cast(Any, SimpleNamespace(problems=lambda: found))) == 1
 
 
-def test_a_deleted_row_goes_and_comes_back_in_words() -> None:
+def test_a_deleted_row_goes_and_comes_back_in_words():
     assert format_change("is_deleted", True, False) == ("", "deleted", "back")
     assert format_change("is_deleted", False, True) == ("", "there", "deleted")
     assert format_change("enabled", True, False) == ("enabled: ", "yes", "no")
 
 
-def test_a_plain_scrollbar_is_of_blanks() -> None:
+def test_a_plain_scrollbar_is_of_blanks():
     for position in range(40):
         bar = PlainBars.render_bar(size=10, virtual_size=50, window_size=10, position=position)
         assert "".join(segment.text for segment in bar.segments).isascii()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ from nanomem_tui.store.transactions import Store
 from tests.store.homes import Agent, item, kill, make_home
 
 
-def test_opening_reads_no_row_and_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_opening_reads_no_row_and_imports_nothing_heavy(tmp_path):
     workspace = make_home(tmp_path)
     script = (
         "import sys; import nanomem_tui; assert not [m for m in sys.modules if m.startswith('nanomem_tui.')];"
@@ -38,12 +37,12 @@ def test_opening_reads_no_row_and_imports_nothing_heavy(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[] False"
 
 
-def test_the_public_face_is_small() -> None:
+def test_the_public_face_is_small():
     assert set(nanomem_tui.__all__) >= {"open_workspace", "__version__"}
     assert all(hasattr(nanomem_tui, name) for name in nanomem_tui.__all__)
 
 
-def test_leaving_flushes_also_after_an_error(tmp_path: Path) -> None:
+def test_leaving_flushes_also_after_an_error(tmp_path):
     workspace = make_home(tmp_path)
     with pytest.raises(RuntimeError), open_workspace(workspace) as ws:
         ws.items.delete(["ltm_1"])
@@ -51,19 +50,17 @@ def test_leaving_flushes_also_after_an_error(tmp_path: Path) -> None:
     assert "ltm_1" not in Agent(workspace).items
 
 
-def _edit_and_fail(workspace: Path) -> None:
+def _edit_and_fail(workspace):
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_2", text="also kept")
         raise ValueError("their own error is the one that is seen")
 
 
-def _full(*_: object) -> None:
+def _full(*_):
     raise DiskFull("no space left for the database")
 
 
-def test_a_last_checkpoint_that_fails_is_a_warning_and_nothing_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_last_checkpoint_that_fails_is_a_warning_and_nothing_is_lost(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(Store, "checkpoint", _full)
@@ -79,7 +76,7 @@ def test_a_last_checkpoint_that_fails_is_a_warning_and_nothing_is_lost(
         assert [ws.items.get(f"ltm_{n}").text for n in (1, 2, 3)] == ["kept", "also kept", "kept too"]
 
 
-def test_refresh_names_what_changed(tmp_path: Path) -> None:
+def test_refresh_names_what_changed(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     time.sleep(0.05)
@@ -95,7 +92,7 @@ def test_refresh_names_what_changed(tmp_path: Path) -> None:
         assert ws.refresh() == set()
 
 
-def test_the_first_refresh_names_what_changed_since_the_opening(tmp_path: Path) -> None:
+def test_the_first_refresh_names_what_changed_since_the_opening(tmp_path):
     workspace = make_home(tmp_path)
     (workspace / "memory" / "history.jsonl").write_text("")
     (workspace / "USER.md").write_text("# User")
@@ -106,7 +103,7 @@ def test_the_first_refresh_names_what_changed_since_the_opening(tmp_path: Path) 
         assert ws.refresh() == set()
 
 
-def test_a_page_of_the_log_reads_no_more_than_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_the_log_reads_no_more_than_the_page(tmp_path, monkeypatch):
     with open_workspace(make_home(tmp_path)) as ws:
         for number in range(40):
             ws.items.edit("ltm_1", text=f"edit {number}")
@@ -127,7 +124,7 @@ def test_a_page_of_the_log_reads_no_more_than_the_page(tmp_path: Path, monkeypat
         assert [e.operation.id for e in pages if e.undone] == [undone.undoes]
 
 
-def test_the_log_has_pages_and_the_history_of_one_thing(tmp_path: Path) -> None:
+def test_the_log_has_pages_and_the_history_of_one_thing(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         for number in range(5):
             ws.items.edit("ltm_1", text=f"edit {number}")
@@ -143,7 +140,7 @@ def test_the_log_has_pages_and_the_history_of_one_thing(tmp_path: Path) -> None:
         assert change.after["text"] == "waits in the ledger"
 
 
-def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_undone_is_said(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         with pytest.raises(NothingToDo):
             ws.undo()
@@ -157,7 +154,7 @@ def test_what_cannot_be_undone_is_said(tmp_path: Path) -> None:
                 ws.undo(unknown)
 
 
-def test_the_state_of_the_checkpoint_is_told(tmp_path: Path) -> None:
+def test_the_state_of_the_checkpoint_is_told(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         assert ws.checkpoint_state() == {"dirty": 0, "last_at": "", "last_ms": None, "degraded": ""}
@@ -173,7 +170,7 @@ def test_the_state_of_the_checkpoint_is_told(tmp_path: Path) -> None:
         assert ws.checkpoint_state()["last_at"] == state["last_at"]
 
 
-def test_the_id_is_that_of_the_agent_else_of_the_path_and_then_stays(tmp_path: Path) -> None:
+def test_the_id_is_that_of_the_agent_else_of_the_path_and_then_stays(tmp_path):
     ws = open_workspace(make_home(tmp_path))
     by_path = workspace_id(ws.paths)
     assert len(by_path) == 16
@@ -193,7 +190,7 @@ def test_the_id_is_that_of_the_agent_else_of_the_path_and_then_stays(tmp_path: P
     assert workspace_id(ws.paths) == by_path, "what we began with"
 
 
-def test_errors_of_the_system_become_what_a_person_can_do() -> None:
+def test_errors_of_the_system_become_what_a_person_can_do():
     for code, kind in ((28, DiskFull), (122, DiskFull), (13, AccessDenied), (1, AccessDenied), (30, AccessDenied)):
         error = from_os_error(OSError(code, "said", "/some/where"), "trying")
         assert type(error) is kind

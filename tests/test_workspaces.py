@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from nanomem_tui import workspaces
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.workspace import Workspace, open_workspace
-from nanomem_tui.workspaces import FoundTogether, Known, Together, summary
+from nanomem_tui.workspaces import Known, Together, summary
 
 
-def made(folder: Path, name: str, *texts: str) -> Known:
+def made(folder, name, *texts):
     """A workspace in a home of its own."""
     workspace = folder / name / ".nanobot" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -23,11 +21,11 @@ def made(folder: Path, name: str, *texts: str) -> Known:
     return Known(name, str(workspace), "settings", find_workspace(workspace))
 
 
-def asked(search: Together, query: str, limit: int = 50) -> FoundTogether:
+def asked(search, query, limit=50):
     return list(search.find(query, limit))[-1]
 
 
-def test_a_large_memory_hides_no_small_one(tmp_path: Path) -> None:
+def test_a_large_memory_hides_no_small_one(tmp_path):
     large = made(tmp_path, "large", *(f"tea number {number}" for number in range(30)))
     small = made(tmp_path, "small", "tea at four", "green tea")
     search = Together(lambda: [large, small])
@@ -38,7 +36,7 @@ def test_a_large_memory_hides_no_small_one(tmp_path: Path) -> None:
     search.close()
 
 
-def test_two_workspaces_of_one_home_stay_two(tmp_path: Path) -> None:
+def test_two_workspaces_of_one_home_stay_two(tmp_path):
     one = made(tmp_path, "home", "the boat is green")
     beside = Path(one.path).with_name("workspace-b")
     (beside / "memory").mkdir(parents=True)
@@ -56,7 +54,7 @@ def test_two_workspaces_of_one_home_stay_two(tmp_path: Path) -> None:
     assert (other.found.habits.name, other.found.drafts.name) == ("habits-workspace-b.json", "drafts-workspace-b")
 
 
-def test_what_is_open_is_asked_as_it_is_now(tmp_path: Path) -> None:
+def test_what_is_open_is_asked_as_it_is_now(tmp_path):
     place = made(tmp_path, "one")
     assert place.found is not None
     with open_workspace(place.found.workspace) as ws:
@@ -68,14 +66,14 @@ def test_what_is_open_is_asked_as_it_is_now(tmp_path: Path) -> None:
         assert ws.items.count()["total"] == 1  # it was not ours to close
 
 
-def test_more_than_can_be_held_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_can_be_held_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(workspaces, "MOST", 1)
     both = [made(tmp_path, "one", "tea"), made(tmp_path, "two", "tea")]
     found = asked(Together(lambda: both), "tea")
     assert (found.total, dict(found.left_out)) == (1, {"two": "beyond the first 1"})
 
 
-def test_a_closed_search_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_search_opens_nothing(tmp_path, monkeypatch):
     place = made(tmp_path, "one", "tea")
     search = Together(lambda: [place])
     search.close()
@@ -85,8 +83,8 @@ def test_a_closed_search_opens_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert opened == []
 
 
-def test_an_error_of_any_kind_stands_in_the_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
+def test_an_error_of_any_kind_stands_in_the_summary(tmp_path, monkeypatch):
+    def fails(*_):
         raise RuntimeError("boom")
 
     place = made(tmp_path, "one")
@@ -98,7 +96,7 @@ def test_an_error_of_any_kind_stands_in_the_summary(tmp_path: Path, monkeypatch:
     assert summary(gone).error is not None
 
 
-def test_names_differ_and_none_looks_like_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_differ_and_none_looks_like_a_path(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
     places = [made(tmp_path / town, "ana", "x").folder for town in ("rome", "oslo")]
     third = made(tmp_path, "bob", "x").folder

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -14,7 +12,7 @@ ID = "0123456789abcdef0123456789abcdef"
 OTHER = "f" * 32
 
 
-def write(path: Path, text="x"):
+def write(path, text="x"):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

@@ -1,12 +1,8 @@
 """Chroma folders are read without Chroma, of each release alike, and no byte of them changes."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,16 +16,16 @@ TEA = fact("Drinks", "tea", "green", "Home", "Hot")
 NUTS = fact("偏好", "项 0", "对花生过敏\n(two lines)")
 
 
-def listing(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+def listing(folder):
     return {p.name: (p.stat().st_mtime_ns, p.stat().st_mode, p.read_bytes()) for p in folder.iterdir() if p.is_file()}
 
 
-def told(path: Path) -> dict[str, Any]:
+def told(path):
     return {entry.id: entry.metadata for entry in databases.read_chroma_folder(path, "x").entries}
 
 
 @pytest.mark.parametrize("release", chroma_homes.SCHEMAS)
-def test_both_collections_are_read_and_others_are_counted(tmp_path: Path, release: str) -> None:
+def test_both_collections_are_read_and_others_are_counted(tmp_path, release):
     more = {**NUTS, "count": 3, "weight": 0.5, "known": True}
     everything = {"nanobot_memory": named([TEA]), "others": named([TEA, NUTS]), "nanobot_facts": named([more])}
     path = chroma_homes.make(tmp_path / "chroma", everything, release)
@@ -42,7 +38,7 @@ def test_both_collections_are_read_and_others_are_counted(tmp_path: Path, releas
     assert listing(path.parent) == before
 
 
-def test_a_folder_whose_agent_writes_is_read_as_it_was(tmp_path: Path) -> None:
+def test_a_folder_whose_agent_writes_is_read_as_it_was(tmp_path):
     path = chroma_homes.make(tmp_path / "chroma", {"nanobot_memory": named([TEA])})
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode=WAL")
@@ -56,7 +52,7 @@ def test_a_folder_whose_agent_writes_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", ["segments", "embedding_metadata"])
-def test_a_version_with_other_tables_is_one_line(tmp_path: Path, lacking: str) -> None:
+def test_a_version_with_other_tables_is_one_line(tmp_path, lacking):
     path = chroma_homes.make(tmp_path / "chroma", {"nanobot_memory": named([TEA])})
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"ALTER TABLE {lacking} RENAME TO {lacking}2")
@@ -66,14 +62,14 @@ def test_a_version_with_other_tables_is_one_line(tmp_path: Path, lacking: str) -
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing of SQLite", b"SQLite format 3\0" + b"\xff" * 5000])
-def test_what_is_no_database_is_one_line(tmp_path: Path, data: bytes) -> None:
+def test_what_is_no_database_is_one_line(tmp_path, data):
     path = tmp_path / "chroma.sqlite3"
     path.write_bytes(data)
     with pytest.raises(BadInput):
         databases.read_chroma_folder(path, "x")
 
 
-def test_a_damaged_page_costs_what_is_on_it(tmp_path: Path) -> None:
+def test_a_damaged_page_costs_what_is_on_it(tmp_path):
     many = named(fact("c", f"key {number}", f"{number:04}" + "x" * 900) for number in range(60))
     path = chroma_homes.make(tmp_path / "chroma", {"nanobot_memory": many})
     data = bytearray(path.read_bytes())
@@ -86,7 +82,7 @@ def test_a_damaged_page_costs_what_is_on_it(tmp_path: Path) -> None:
     assert ["the table embedding_metadata cannot be read beyond row" in one.what for one in found.problems] == [True]
 
 
-def test_the_database_of_a_folder_is_found(tmp_path: Path) -> None:
+def test_the_database_of_a_folder_is_found(tmp_path):
     path = chroma_homes.make(tmp_path / "chroma", {})
     assert databases.chroma_database(path.parent) == databases.chroma_database(path) == path
     assert databases.chroma_database(tmp_path) is None

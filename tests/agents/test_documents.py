@@ -1,7 +1,5 @@
 """Saved web pages, Markdown, plain text, and man pages as they are shown, as blocks."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 
 from nanomem_tui.agents import documents
 from nanomem_tui.agents.documents import (
-    Block,
     decode_page,
     parse_man_page,
     parse_markdown,
@@ -31,14 +28,14 @@ server {
 </body>"""
 
 
-def texts(blocks: tuple[Block, ...]) -> list[tuple[str, int, int, list[str]]]:
+def texts(blocks):
     return [
         (" > ".join(one.section), one.pieces[0].line_from, one.pieces[-1].line_to, [piece.text for piece in one.pieces])
         for one in blocks
     ]
 
 
-def test_a_saved_page_comes_as_blocks_under_its_headings() -> None:
+def test_a_saved_page_comes_as_blocks_under_its_headings():
     page = parse_saved_page(PAGE, "page.html")
     assert page.title == "Tuning & more"
     assert texts(page.blocks) == [
@@ -51,12 +48,12 @@ def test_a_saved_page_comes_as_blocks_under_its_headings() -> None:
     ]
 
 
-def test_a_page_without_a_title_is_called_by_its_heading_else_by_its_file() -> None:
+def test_a_page_without_a_title_is_called_by_its_heading_else_by_its_file():
     assert parse_saved_page("<h2>Only this</h2>text", "a.html").title == "Only this"
     assert parse_saved_page("text", "a.html").title == "a.html"
 
 
-def test_a_page_is_read_in_the_character_set_that_it_names() -> None:
+def test_a_page_is_read_in_the_character_set_that_it_names():
     assert decode_page('<meta charset="iso-8859-1">é'.encode("latin-1")).endswith("é")
     assert decode_page(b'<meta charset="rot13">\xff').endswith("\ufffd")
 
@@ -113,7 +110,7 @@ nginx 1.0                         2024                         NGINX(8)
 """
 
 
-def test_a_man_page_comes_as_blocks_and_an_option_with_what_explains_it() -> None:
+def test_a_man_page_comes_as_blocks_and_an_option_with_what_explains_it():
     page = parse_man_page(SHOWN, "nginx(8)")
     assert (page.title, page.about) == ("nginx(8)", "HTTP and reverse proxy server")
     assert texts(page.blocks) == [
@@ -127,7 +124,7 @@ def test_a_man_page_comes_as_blocks_and_an_option_with_what_explains_it() -> Non
     assert [block.entry for block in page.blocks] == [False, False, True, False, True]
 
 
-def test_markdown_comes_as_blocks_under_its_headings() -> None:
+def test_markdown_comes_as_blocks_under_its_headings():
     page = parse_markdown(MARKDOWN, "runbook.md")
     assert page.title == "Runbook of nginx"
     assert texts(page.blocks) == [
@@ -138,7 +135,7 @@ def test_markdown_comes_as_blocks_under_its_headings() -> None:
     ]
 
 
-def test_underlined_lines_of_plain_text_are_headings() -> None:
+def test_underlined_lines_of_plain_text_are_headings():
     page = parse_text("Guide\n=====\n\nWords.\n\nPart\n----\n\nMore.\n", "README")
     assert page.title == "Guide"
     assert [(block.section, block.pieces[0].text) for block in page.blocks] == [
@@ -160,7 +157,7 @@ ANY = st.lists(
 
 
 @given(ANY)
-def test_any_text_is_read_and_its_lines_are_lines_of_it(source: str) -> None:
+def test_any_text_is_read_and_its_lines_are_lines_of_it(source):
     last = source.count("\n") + 1
     for parse in (parse_saved_page, parse_man_page, parse_markdown, parse_text):
         for block in parse(source, "any").blocks:
@@ -170,20 +167,20 @@ def test_any_text_is_read_and_its_lines_are_lines_of_it(source: str) -> None:
 
 
 @pytest.mark.parametrize("begun", ["<a x ", "<a", "<!--", "<nav>", "<title>"])
-def test_markup_that_never_ends_takes_no_longer_than_its_length(begun: str) -> None:
+def test_markup_that_never_ends_takes_no_longer_than_its_length(begun):
     began = time.process_time()
     parse_saved_page(f"<p>seen</p>{begun * (1_500_000 // len(begun))}", "a.html")
     assert time.process_time() - began < 20  # it took hours
 
 
-def test_a_comment_that_never_ends_is_hidden_and_a_page_in_slices_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comment_that_never_ends_is_hidden_and_a_page_in_slices_is_the_same(monkeypatch):
     assert texts(parse_saved_page("<p>seen</p><!-- hidden <p>too</p>", "a.html").blocks) == [("", 1, 1, ["seen"])]
     whole = parse_saved_page(PAGE, "a.html")
     monkeypatch.setattr(documents, "SLICE", 40)
     assert parse_saved_page(PAGE, "a.html") == whole
 
 
-def test_a_heading_of_a_megabyte_is_read_at_once() -> None:
+def test_a_heading_of_a_megabyte_is_read_at_once():
     began = time.process_time()
     page = parse_markdown("# " + "[" * 500_000 + "\n\n## a" + " " * 500_000 + "b\n\nwords\n", "a.md")
     assert time.process_time() - began < 5

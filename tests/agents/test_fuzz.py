@@ -12,7 +12,6 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -34,7 +33,7 @@ from nanomem_tui.cli.options import json_object
 from nanomem_tui.core import config
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.operations import Operation
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory import filters
 from nanomem_tui.memory.recall import regressions
 from nanomem_tui.memory.transfer import detect
@@ -51,17 +50,17 @@ SEED = 8
 Parse = Callable[[bytes, Path], object]
 
 
-def text(data: bytes) -> str:
+def text(data):
     return data.decode("utf-8", "surrogateescape")
 
 
-def summed(body: bytes) -> bytes:
+def summed(body):
     """A line of ours as whoever can write the file could make it."""
     return b'{"c":"%08x","r":%s}' % (zlib.crc32(body), body)
 
 
-def in_file(name: str, read: Callable[[Path], object]) -> Parse:
-    def parse(data: bytes, folder: Path) -> object:
+def in_file(name, read):
+    def parse(data, folder):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -70,21 +69,21 @@ def in_file(name: str, read: Callable[[Path], object]) -> Parse:
     return parse
 
 
-def place_of(path: Path) -> Paths:
+def place_of(path):
     (path.parents[1] / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
     return find_workspace(path.parents[1] / "workspace")
 
 
-def settings_of(path: Path) -> object:
+def settings_of(path):
     return config.load(place_of(path), forgiving=True)
 
 
-def home_of(path: Path) -> object:
+def home_of(path):
     found = place_of(path.parent / "x" / "y")
     return releases.detect(found), releases.agent_settings(found)
 
 
-def head_of(path: Path) -> object:
+def head_of(path):
     return git.read_head(path.parent)
 
 
@@ -134,16 +133,16 @@ THEIR_ERRORS: Mapping[str, tuple[type[Exception], ...]] = {
 class Samples(dict[str, bytes]):
     """A real file for each parser; told in a word, for they are long."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return "samples"
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
+def samples(tmp_path_factory):
     return samples_in(tmp_path_factory.mktemp("fuzzed"))
 
 
-def samples_in(folder: Path) -> Samples:
+def samples_in(folder):
     """Make a home in a folder, and take a real file for each parser out of it."""
     home = demo.build(folder / ".nanobot")
     workspace = home if home.name == "workspace" else home / "workspace"
@@ -189,7 +188,7 @@ INSERTED = (
 )  # fmt: skip
 
 
-def spoiled(data: bytes, chance: random.Random) -> bytes:
+def spoiled(data, chance):
     """Some harms done to a file."""
     out = bytearray(data)
     for _ in range(chance.randint(1, 4)):
@@ -216,7 +215,7 @@ def spoiled(data: bytes, chance: random.Random) -> bytes:
     return bytes(out)
 
 
-def parsed(name: str, data: bytes, folder: Path) -> Any:
+def parsed(name, data, folder):
     """What a parser makes of it; its error when it is one of those that it may raise."""
     began = time.process_time()
     try:
@@ -228,7 +227,7 @@ def parsed(name: str, data: bytes, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_the_real_file_is_read(name: str, samples: Samples, tmp_path: Path) -> None:
+def test_the_real_file_is_read(name, samples, tmp_path):
     found = parsed(name, samples[PARSERS[name][0]], tmp_path)
     assert not isinstance(found, Exception), found
 
@@ -236,13 +235,11 @@ def test_the_real_file_is_read(name: str, samples: Samples, tmp_path: Path) -> N
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chance=st.randoms(use_true_random=False), junk=st.none() | st.binary(max_size=60))
 @pytest.mark.parametrize("name", PARSERS)
-def test_no_harm_brings_it_down(
-    name: str, samples: Samples, tmp_path: Path, chance: random.Random, junk: bytes | None
-) -> None:
+def test_no_harm_brings_it_down(name, samples, tmp_path, chance, junk):
     parsed(name, spoiled(samples[PARSERS[name][0]], chance) if junk is None else junk, tmp_path)
 
 
-def broken(name: str, data: bytes, folder: Path, runs: int) -> tuple[int, str]:
+def broken(name, data, folder, runs):
     """How often a file was spoiled and given to a parser, and what brought it down; empty when nothing did."""
     chance = random.Random(f"{SEED} {name}")
     for number in range(runs := min(runs, SLOW_TO_OPEN.get(name, runs))):
@@ -256,5 +253,5 @@ def broken(name: str, data: bytes, folder: Path, runs: int) -> tuple[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
-def test_nor_do_ten_thousand(name: str, samples: Samples, tmp_path: Path) -> None:
+def test_nor_do_ten_thousand(name, samples, tmp_path):
     assert broken(name, samples[PARSERS[name][0]], tmp_path, RUNS)[1] == ""

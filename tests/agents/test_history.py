@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest
@@ -192,7 +190,7 @@ def test_entries_of_many_paragraphs_keep_their_own_date(entries):
     ]
 
 
-def test_a_stamp_that_is_no_date_is_named_and_its_entry_gets_that_of_its_neighbour() -> None:
+def test_a_stamp_that_is_no_date_is_named_and_its_entry_gets_that_of_its_neighbour():
     data = (
         b"[2026-13-45 99:00] first\n\n[2026-02-01 10:00] second\n\n[2026-02-30 10:00] third\n\nmore\n\n"
         b"[2026-01-01 10:00] late\n\n[2026-02-02 10:00] last\n"

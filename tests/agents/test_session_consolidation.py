@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanomem_tui.agents.session_file import Message, parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.agents.transcript_edits import (
     RAW_CHARS,
     Splice,
@@ -30,7 +30,7 @@ from nanomem_tui.core.errors import BadInput
 NOW = "2026-02-03T04:05:06.000007"
 
 
-def head(**more: Any) -> dict[str, Any]:
+def head(**more):
     return {"_type": "metadata", "key": "cli:direct", "updated_at": "2026-01-01T00:00:00", "metadata": {"t": 1}, **more}
 
 
@@ -39,11 +39,11 @@ STATE = {"_type": "provider_state", "state": {"payload": "x"}}
 TALK = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"{n} \u2028 你"} for n in range(6)]
 
 
-def data(*rows: dict[str, Any]) -> bytes:
+def data(*rows):
     return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 
-def test_a_recent_file_gets_boundary_and_summary_and_loses_the_providers_state() -> None:
+def test_a_recent_file_gets_boundary_and_summary_and_loses_the_providers_state():
     before = data(head(**RECENT, later={"a": 1}), STATE, *TALK)
     after = apply_splices(before, consolidation_splices(before, 4, "- [durable] x", NOW))
     session = parse_session(after, "", "")
@@ -61,13 +61,13 @@ def test_a_recent_file_gets_boundary_and_summary_and_loses_the_providers_state()
     assert json.loads(lines[0])["later"] == {"a": 1}
 
 
-def test_an_older_file_gets_its_offset_and_nothing_else() -> None:
+def test_an_older_file_gets_its_offset_and_nothing_else():
     before = data(head(last_consolidated=2), *TALK)
     after = apply_splices(before, consolidation_splices(before, 4, "summary", NOW))
     assert after == before.replace(b'"last_consolidated": 2', b'"last_consolidated": 4')
 
 
-def test_a_file_without_offsets_gets_the_one_that_all_releases_read() -> None:
+def test_a_file_without_offsets_gets_the_one_that_all_releases_read():
     before = data(head(), *TALK)
     after = apply_splices(before, consolidation_splices(before, 4, "summary", NOW))
     assert parse_session(after, "", "").last_archived == 4
@@ -75,14 +75,14 @@ def test_a_file_without_offsets_gets_the_one_that_all_releases_read() -> None:
 
 
 @pytest.mark.parametrize("tail", [b"\n", b""])
-def test_all_of_it_may_be_archived(tail: bytes) -> None:
+def test_all_of_it_may_be_archived(tail):
     before = data(head(**RECENT), *TALK).removesuffix(b"\n") + tail
     session = parse_session(apply_splices(before, consolidation_splices(before, 6, "s", NOW)), "", "")
     assert session.messages[6].boundary
     assert session.problems == ()
 
 
-def test_unreadable_lines_stay_where_they_are() -> None:
+def test_unreadable_lines_stay_where_they_are():
     before = data(head(**RECENT), *TALK[:2]) + b"\xff torn\n" + data(*TALK[2:])
     after = apply_splices(before, consolidation_splices(before, 4, "s", NOW))
     assert b"\xff torn\n" in after
@@ -90,7 +90,7 @@ def test_unreadable_lines_stay_where_they_are() -> None:
 
 
 @pytest.mark.parametrize(("rows", "end"), [(TALK, 2), ([head(**RECENT), *TALK], 7), ([head(**RECENT), *TALK], 0)])
-def test_what_cannot_be_noted_is_refused(rows: list[dict[str, Any]], end: int) -> None:
+def test_what_cannot_be_noted_is_refused(rows, end):
     with pytest.raises(BadInput):
         consolidation_splices(data(*rows), end, "s", NOW)
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_noted_is_refused(rows: list[dict[str, Any]], end: int) -
     st.integers(1, 12),
     st.booleans(),
 )
-def test_the_inverse_gives_every_byte_back(shape: list[str], end: int, recent: bool) -> None:
+def test_the_inverse_gives_every_byte_back(shape, end, recent):
     kinds = {"state": STATE, "talk": TALK[0], "late head": head(**RECENT)}
     lines = [b"\xffbad\n" if kind == "bad" else data(kinds[kind]) for kind in shape]
     before = data(head(**(RECENT if recent else {}))) + b"".join(lines)
@@ -115,13 +115,13 @@ def test_the_inverse_gives_every_byte_back(shape: list[str], end: int, recent: b
     assert not session.has_provider_state
 
 
-def test_splices_that_do_not_fit_are_refused() -> None:
+def test_splices_that_do_not_fit_are_refused():
     for splices in ([Splice(3, 2, b"")], [Splice(0, 9, b"")], [Splice(2, 3, b""), Splice(1, 2, b"")]):
         with pytest.raises(BadInput):
             apply_splices(b"12345", splices)
 
 
-def test_summaries_are_merged_and_bounded_without_losing_the_newest() -> None:
+def test_summaries_are_merged_and_bounded_without_losing_the_newest():
     before = "- [permanent] tea\n- [ephemeral] writing\n- [durable] Oslo"
     assert merged_summary("", "- [durable] x") == "- [durable] x"
     assert merged_summary(before, "- [durable] Oslo\n- [durable] new").split("\n") == [
@@ -137,21 +137,21 @@ def test_summaries_are_merged_and_bounded_without_losing_the_newest() -> None:
 # Which part of a transcript may be archived: whole turns, never a call without its result, every message once.
 
 
-def said(role: str, text: str = "", **more: Any) -> dict[str, Any]:
+def said(role, text="", **more):
     return {"role": role, "content": text, "timestamp": "2026-01-02T03:04:05.000006", **more}
 
 
-def call(*ids: str, text: str = "") -> dict[str, Any]:
+def call(*ids, text=""):
     function = {"name": "exec", "arguments": "{}"}
     return said("assistant", text, tool_calls=[{"id": one, "type": "function", "function": function} for one in ids])
 
 
-def messages(*rows: dict[str, Any]) -> tuple[Message, ...]:
+def messages(*rows):
     data = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
     return parse_session(data, "", "cli:direct").messages
 
 
-def test_a_slice_ends_before_a_turn_of_a_person() -> None:
+def test_a_slice_ends_before_a_turn_of_a_person():
     talk = messages(
         said("user", "one"), call("a"), said("tool", "done", tool_call_id="a"), said("assistant", "there"),
         said("user", "two"), said("assistant", "yes"), said("user", "three"),
@@ -161,7 +161,7 @@ def test_a_slice_ends_before_a_turn_of_a_person() -> None:
     assert safe_ends(talk, 6) == []
 
 
-def test_no_call_is_parted_from_a_result_that_comes_late() -> None:
+def test_no_call_is_parted_from_a_result_that_comes_late():
     talk = messages(
         said("user", "one"), call("a", "b"), said("tool", tool_call_id="a"), said("user", "meanwhile"),
         said("tool", tool_call_id="b"), said("assistant", "both"), said("user", "two"), said("user", "three"),
@@ -170,7 +170,7 @@ def test_no_call_is_parted_from_a_result_that_comes_late() -> None:
     assert safe_ends(talk, 2) == [6, 7], "also where the slice begins between them"
 
 
-def test_what_an_agent_puts_in_is_no_turn_of_a_person() -> None:
+def test_what_an_agent_puts_in_is_no_turn_of_a_person():
     talk = messages(
         said("user", "one"),
         said("user", "Continue", _hidden_history=True),
@@ -186,11 +186,11 @@ def test_what_an_agent_puts_in_is_no_turn_of_a_person() -> None:
 @pytest.mark.parametrize(
     ("text", "count"), [("x" * 400, 104), ("你好" * 100, 154), ("", 4)], ids=["plain", "chinese", "empty"]
 )
-def test_tokens_are_reckoned_from_bytes(text: str, count: int) -> None:
+def test_tokens_are_reckoned_from_bytes(text, count):
     assert round(tokens(messages(said("user", text))[0], 4.0)) == count
 
 
-def test_a_call_and_thoughts_cost_and_a_command_does_not() -> None:
+def test_a_call_and_thoughts_cost_and_a_command_does_not():
     thinking = said("assistant", reasoning_content="x" * 40)
     plain, calling, thought, command = messages(
         said("assistant"), call("a"), thinking, said("user", "/x" * 50, _command=True)
@@ -198,7 +198,7 @@ def test_a_call_and_thoughts_cost_and_a_command_does_not() -> None:
     assert tokens(command, 4.0) == 0 < tokens(plain, 4.0) < tokens(calling, 4.0) < tokens(thought, 4.0)
 
 
-def test_room_is_made_for_half_a_budget() -> None:
+def test_room_is_made_for_half_a_budget():
     talk = messages(*(said("user" if n % 2 == 0 else "assistant", "x" * 384) for n in range(20)))
     cut = oldest_slice(talk, 0, 1000, 4.0)
     assert cut is not None
@@ -212,7 +212,7 @@ def test_room_is_made_for_half_a_budget() -> None:
     assert alone.start == alone.end == 18, "there is no safe slice in one turn"
 
 
-def test_a_dump_is_as_agents_write_it() -> None:
+def test_a_dump_is_as_agents_write_it():
     talk = messages(
         said("user", "hello"),
         said("assistant", "<think>hm</think>hi", tools_used=["exec", "read_file"]),
@@ -228,7 +228,7 @@ def test_a_dump_is_as_agents_write_it() -> None:
     ]
 
 
-def test_a_dump_that_is_cut_says_so() -> None:
+def test_a_dump_that_is_cut_says_so():
     talk = messages(said("user", "x" * 20_000))
     assert not fits_dump(talk)
     assert dump(talk).endswith("x\n... (truncated)")
@@ -248,7 +248,7 @@ turns = st.lists(
 )
 
 
-def built(shape: list[tuple[str, int]]) -> tuple[Message, ...]:
+def built(shape):
     rows: list[dict[str, Any]] = []
     ids: list[str] = []
     for kind, number in shape:
@@ -266,9 +266,7 @@ def built(shape: list[tuple[str, int]]) -> tuple[Message, ...]:
 
 
 @given(turns, st.integers(1, 400), st.sampled_from([1.0, 4.0]))
-def test_slice_after_slice_every_message_is_archived_once_and_no_pair_is_parted(
-    shape: list[tuple[str, int]], budget: int, rate: float
-) -> None:
+def test_slice_after_slice_every_message_is_archived_once_and_no_pair_is_parted(shape, budget, rate):
     talk = built(shape)
     owner = {one.id: message.index for message in talk for one in message.tool_calls}
     pairs = [(owner[m.tool_call_id], m.index) for m in talk if m.tool_call_id in owner]

@@ -1,7 +1,5 @@
 """What is counted without being read out is what reading it out would count."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +24,7 @@ ODD = st.sampled_from(
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> list[bytes]:
+def lines(draw):
     said = st.builds(
         lambda role, text, more: dump_line({"role": role, "content": text, **more}),
         st.sampled_from(["user", "assistant", "tool"]),
@@ -37,7 +35,7 @@ def lines(draw: st.DrawFn) -> list[bytes]:
 
 
 @given(lines())
-def test_what_is_counted_is_what_is_read(found: list[bytes]) -> None:
+def test_what_is_counted_is_what_is_read(found):
     data = b"".join(found)
     plain = plain_messages(data)
     session = parse_session(data, "s", "k")
@@ -47,11 +45,11 @@ def test_what_is_counted_is_what_is_read(found: list[bytes]) -> None:
         assert not session.has_provider_state
 
 
-def test_messages_as_agents_write_them_are_counted() -> None:
+def test_messages_as_agents_write_them_are_counted():
     data = b"".join(dump_line({"role": "user", "content": f'he said "{{}}" {n} 北京'}) for n in range(50))
     assert plain_messages(data) == 50
 
 
 @pytest.mark.parametrize("odd", [b"", b"\n", b'{"role": "user", "content": "a"}'])
-def test_what_is_no_whole_line_is_not(odd: bytes) -> None:
+def test_what_is_no_whole_line_is_not(odd):
     assert plain_messages(odd) is None

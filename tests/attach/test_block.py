@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from tests.store.homes import make_home
 HERE = Place("telegram:42", "telegram", "42", "ana", "m1", "item number 2")
 
 
-def test_an_agent_names_parts_of_the_block_that_it_has_itself(tmp_path: Path) -> None:
+def test_an_agent_names_parts_of_the_block_that_it_has_itself(tmp_path):
     workspace = make_home(tmp_path)
     (workspace / "memory" / "MEMORY.md").write_text("# Notes\n- the key is in the drawer\n")
     asked: dict[str, Any] = HERE.begin()

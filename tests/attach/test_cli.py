@@ -1,15 +1,11 @@
 """`nanomem attach`: one command that becomes the agent's, and what it says when there is nothing to start."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +20,7 @@ print(json.dumps({{"argv": sys.argv[1:], "pid": os.getpid(), "env": dict(os.envi
 
 
 @pytest.fixture
-def nanomem(tmp_path: Path) -> Any:
+def nanomem(tmp_path):
     """Runs the command line beside an agent that only shows how it was started."""
     workspace = make_home(tmp_path)
     program = tmp_path / "bin" / "nanobot"
@@ -32,7 +28,7 @@ def nanomem(tmp_path: Path) -> Any:
     program.write_text(SHOW.format(python=sys.executable))
     program.chmod(0o755)
 
-    def run(*arguments: str, **extra: str) -> tuple[int, str, str, Path]:
+    def run(*arguments, **extra):
         env = {
             "HOME": str(tmp_path), "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
             "NANOMEM_WORKSPACE": str(workspace), **extra,
@@ -46,7 +42,7 @@ def nanomem(tmp_path: Path) -> Any:
     return run
 
 
-def test_run_becomes_the_agent_with_its_own_arguments(nanomem: Any) -> None:
+def test_run_becomes_the_agent_with_its_own_arguments(nanomem):
     code, out, err, workspace = nanomem("run", "agent", "-m", "hello there", "--json")
     shown = json.loads(out)
     assert (code, err, shown["argv"]) == (0, "", ["agent", "-m", "hello there", "--json"])
@@ -55,9 +51,7 @@ def test_run_becomes_the_agent_with_its_own_arguments(nanomem: Any) -> None:
     assert "websocket" in shown["env"]["NANOMEM_CAPTURE_CHANNELS"].split(",")
 
 
-def test_a_workspace_of_an_agent_that_is_not_on_the_path_is_told(
-    nanomem: Any, sample_copy: Callable[[str], Path]
-) -> None:
+def test_a_workspace_of_an_agent_that_is_not_on_the_path_is_told(nanomem, sample_copy):
     home = sample_copy("nb035") / "home" / ".nanobot"
     code, out, *_ = nanomem("status", PATH="/usr/bin:/bin", NANOMEM_WORKSPACE=str(home / "workspace"))
     assert code == 1
@@ -65,17 +59,17 @@ def test_a_workspace_of_an_agent_that_is_not_on_the_path_is_told(
     assert "--agent" in out
 
 
-def test_two_hyphens_and_nothing_at_all_are_understood(nanomem: Any) -> None:
+def test_two_hyphens_and_nothing_at_all_are_understood(nanomem):
     assert json.loads(nanomem("run", "--", "agent", "--classic")[1])["argv"] == ["agent", "--classic"]
     assert json.loads(nanomem("run")[1])["argv"] == ["agent"]
 
 
-def test_channels_that_were_chosen_stay(nanomem: Any) -> None:
+def test_channels_that_were_chosen_stay(nanomem):
     shown = json.loads(nanomem("run", "agent", NANOMEM_CAPTURE_CHANNELS="telegram")[1])
     assert shown["env"]["NANOMEM_CAPTURE_CHANNELS"] == "telegram"
 
 
-def test_without_an_agent_it_is_one_error_that_says_what_to_do(nanomem: Any) -> None:
+def test_without_an_agent_it_is_one_error_that_says_what_to_do(nanomem):
     code, out, err, _ = nanomem("run", "--agent", "/nowhere/nanobot")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "--agent" in err
@@ -85,7 +79,7 @@ def test_without_an_agent_it_is_one_error_that_says_what_to_do(nanomem: Any) -> 
 
 
 @pytest.mark.slow
-def test_a_python_without_an_agent_is_none(nanomem: Any) -> None:
+def test_a_python_without_an_agent_is_none(nanomem):
     code, out, err, _ = nanomem("status", "--agent", sys.executable)
     assert (code, err) == (1, "")
     assert out.startswith(f"No agent: `{sys.executable}` is a Python without nanobot.\nTo do: ")
@@ -96,7 +90,7 @@ def test_a_python_without_an_agent_is_none(nanomem: Any) -> None:
 
 
 @pytest.mark.slow
-def test_status_asks_the_memory_as_the_hook_would(nanomem: Any) -> None:
+def test_status_asks_the_memory_as_the_hook_would(nanomem):
     code, out, err, _ = nanomem("status", "--json")
     said = json.loads(out)
     assert (code, err) == (0, "")

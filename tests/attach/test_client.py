@@ -1,13 +1,10 @@
 """The pipe: answers in order, every failure is no answer, one new child, and one line in the log."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +12,6 @@ import pytest
 from nanomem_tui.attach import child
 from nanomem_tui.attach import client as attached
 from nanomem_tui.attach.client import Client
-from tests.attach.conftest import Server
 
 Make = Callable[..., Client]
 PATIENCE = 120.0
@@ -23,7 +19,7 @@ PATIENCE = 120.0
 ASK = {"do": "begin", "channel": "cli", "chat_id": "direct", "text": "hello"}
 
 
-async def test_answers_come_in_order_over_one_child(make_client: Make, server: Server) -> None:
+async def test_answers_come_in_order_over_one_child(make_client, server):
     client = make_client()
     answers = await asyncio.gather(*(client.ask({**ASK, "do": "turn", "text": str(n)}, 10) for n in range(20)))
     assert [answer and answer["turn"] for answer in answers] == [f"t{n}" for n in range(20)]
@@ -32,7 +28,7 @@ async def test_answers_come_in_order_over_one_child(make_client: Make, server: S
     assert server.asked[0]["argv"][-4:] == ["turn", "serve", "--workspace", "/somewhere"]
 
 
-async def test_text_of_every_script_and_a_megabyte_arrive(make_client: Make, server: Server) -> None:
+async def test_text_of_every_script_and_a_megabyte_arrive(make_client, server):
     text = "座席\u2028\n\x00" + "x" * 1_000_000
     client = make_client()
     assert await client.ask({**ASK, "do": "turn", "text": text}, PATIENCE) is not None
@@ -40,9 +36,7 @@ async def test_text_of_every_script_and_a_megabyte_arrive(make_client: Make, ser
 
 
 @pytest.mark.parametrize("fault", ["exit", "die", "junk", "refuse"])
-async def test_a_broken_server_is_no_answer_and_said_once(
-    make_client: Make, caplog: pytest.LogCaptureFixture, fault: str
-) -> None:
+async def test_a_broken_server_is_no_answer_and_said_once(make_client, caplog, fault):
     client = make_client(fault)
     with caplog.at_level(logging.INFO, "nanomem"):
         assert await client.ask(ASK, PATIENCE) is None
@@ -57,24 +51,20 @@ async def test_a_broken_server_is_no_answer_and_said_once(
     assert expected[fault] in caplog.text
 
 
-async def test_no_nanomem_at_all_is_no_answer(
-    make_client: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_no_nanomem_at_all_is_no_answer(make_client, monkeypatch, caplog):
     client = make_client()
     monkeypatch.setenv("NANOMEM_COMMAND", "/nowhere/nanomem")
     assert await client.ask(ASK, PATIENCE) is None
     assert "/nowhere/nanomem" in caplog.text
 
 
-async def test_a_child_that_dies_is_replaced_once(make_client: Make, server: Server) -> None:
+async def test_a_child_that_dies_is_replaced_once(make_client, server):
     client = make_client("die-once")
     assert await client.ask(ASK, PATIENCE) is not None
     assert len({row["pid"] for row in server.asked}) == 2
 
 
-async def test_a_dead_memory_rests_and_comes_back(
-    make_client: Make, monkeypatch: pytest.MonkeyPatch, server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_dead_memory_rests_and_comes_back(make_client, monkeypatch, server, caplog):
     now = [0.0]
     monkeypatch.setattr(attached, "time", SimpleNamespace(monotonic=lambda: now[0]))
     client = make_client("die", rest=30)
@@ -89,7 +79,7 @@ async def test_a_dead_memory_rests_and_comes_back(
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
-async def test_a_killed_child_costs_no_answer(make_client: Make) -> None:
+async def test_a_killed_child_costs_no_answer(make_client):
     client = make_client()
     assert await client.ask(ASK, PATIENCE) is not None
     assert client.pid is not None
@@ -98,7 +88,7 @@ async def test_a_killed_child_costs_no_answer(make_client: Make) -> None:
 
 
 @pytest.mark.slow
-async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_client: Make, server: Server) -> None:
+async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_client, server):
     client = make_client("hang", answer=6.0)
     hanging = client.send(lambda: ASK)
     while not server.asked:  # noqa: ASYNC110  the server is another process
@@ -113,7 +103,7 @@ async def test_a_hung_child_costs_no_more_than_its_time_and_is_killed(make_clien
         os.kill(pid, 0)
 
 
-async def test_what_was_sent_arrives_though_nobody_waits_for_it(make_client: Make, server: Server) -> None:
+async def test_what_was_sent_arrives_though_nobody_waits_for_it(make_client, server):
     client = make_client()
     client.send(lambda: {**ASK, "do": "turn"})
     client.close(60)
@@ -121,16 +111,14 @@ async def test_what_was_sent_arrives_though_nobody_waits_for_it(make_client: Mak
     assert await client.ask(ASK, 1) is None, "a closed client starts nothing"
 
 
-def test_a_loop_that_ended_before_the_answer_disturbs_nobody(
-    make_client: Make, server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_loop_that_ended_before_the_answer_disturbs_nobody(make_client, server, capsys):
     client = make_client("hang", answer=0.5)
     asyncio.run(client.ask(ASK, 0.05))
     client.close()
     assert capsys.readouterr().err == ""
 
 
-def test_the_child_is_not_attached_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_is_not_attached_itself(monkeypatch):
     monkeypatch.setenv("NANOMEM_ATTACH", "/p/attach")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/p/attach/startup", "/their/own"]))
     values = child.environment()
@@ -138,9 +126,7 @@ def test_the_child_is_not_attached_itself(monkeypatch: pytest.MonkeyPatch) -> No
     assert values["PYTHONPATH"] == "/their/own"
 
 
-def test_the_command_is_the_environments_then_the_paths_then_the_module(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_command_is_the_environments_then_the_paths_then_the_module(monkeypatch, tmp_path):
     monkeypatch.setenv("NANOMEM_COMMAND", "'/a b/nanomem' --x")
     assert child.command() == ["/a b/nanomem", "--x"]
     monkeypatch.delenv("NANOMEM_COMMAND")

@@ -13,7 +13,6 @@ from nanomem_tui.attach import hook as hooks
 from nanomem_tui.attach.client import Client
 from nanomem_tui.attach.hook import Seen, make_hook_class, make_provider
 from nanomem_tui.attach.turns import Place, place_of
-from tests.attach.conftest import Server
 
 Make = Callable[..., Client]
 
@@ -22,7 +21,7 @@ class Base:
     """Of the agent's own hook only that it exists."""
 
 
-def request(text: str = "I like tea", **fields: Any) -> SimpleNamespace:
+def request(text="I like tea", **fields):
     known = {"channel": "telegram", "chat_id": "7", "sender_id": "u1", "session_key": "telegram:7", "message_id": None}
     return SimpleNamespace(**{**known, "metadata": {}, "turn_id": text, "original_user_text": text, **fields})
 
@@ -30,15 +29,13 @@ def request(text: str = "I like tea", **fields: Any) -> SimpleNamespace:
 class Agent:
     """Runs one turn over the hook as nanobot's runner does: copies for the run, the live list for the iterations."""
 
-    def __init__(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, client, monkeypatch):
         self.seen = Seen(client)
         self.monkeypatch = monkeypatch
         self.sent: list[Any] = []
         self.saved: list[dict[str, Any]] = []
 
-    async def turn(
-        self, request: Any, *, content: Any = None, tools: Any = (), error: Any = None, ephemeral: bool = False
-    ) -> None:
+    async def turn(self, request, *, content=None, tools=(), error=None, ephemeral=False):
         self.monkeypatch.setattr(hooks, "current_request", lambda: request)
         hook = make_hook_class(Base)(self.seen, SimpleNamespace(ephemeral=ephemeral))
         messages = [
@@ -69,11 +66,11 @@ class Agent:
 
 
 @pytest.fixture
-def agent(make_client: Make, monkeypatch: pytest.MonkeyPatch) -> Agent:
+def agent(make_client, monkeypatch):
     return Agent(make_client(), monkeypatch)
 
 
-async def test_the_block_is_in_the_request_and_not_in_what_is_saved(agent: Agent) -> None:
+async def test_the_block_is_in_the_request_and_not_in_what_is_saved(agent):
     await agent.turn(request())
     assert agent.sent[-1]["content"] == "I like tea"
     await agent.turn(request("what do I like?"))
@@ -82,7 +79,7 @@ async def test_the_block_is_in_the_request_and_not_in_what_is_saved(agent: Agent
     assert agent.saved[1]["content"] == "what do I like?"
 
 
-async def test_a_message_with_a_picture_keeps_its_parts(agent: Agent) -> None:
+async def test_a_message_with_a_picture_keeps_its_parts(agent):
     await agent.turn(request())
     parts = [{"type": "image_url", "image_url": {"url": "data:"}}, {"type": "text", "text": "what is this?"}]
     await agent.turn(request("what is this?"), content=parts)
@@ -90,7 +87,7 @@ async def test_a_message_with_a_picture_keeps_its_parts(agent: Agent) -> None:
     assert agent.saved[1]["content"] == parts
 
 
-async def test_a_turn_is_handed_over_with_its_tools_but_not_what_was_recalled(agent: Agent, server: Server) -> None:
+async def test_a_turn_is_handed_over_with_its_tools_but_not_what_was_recalled(agent, server):
     tools = [("read_file", "x" * 5000, False), ("exec", "error: no such file", True), ("memory_recall", "tea", False)]
     await agent.turn(request(message_id="m1", metadata={"_webui_quote": "tea?"}), tools=tools)
     begin, end = server.asked
@@ -103,7 +100,7 @@ async def test_a_turn_is_handed_over_with_its_tools_but_not_what_was_recalled(ag
     ]
 
 
-async def test_a_run_that_fails_gives_the_message_back_and_keeps_what_was_said(agent: Agent, server: Server) -> None:
+async def test_a_run_that_fails_gives_the_message_back_and_keeps_what_was_said(agent, server):
     await agent.turn(request())
     await agent.turn(request("and now?"), error=RuntimeError("no model"))
     agent.seen.client.close()
@@ -129,36 +126,32 @@ async def test_a_run_that_fails_gives_the_message_back_and_keeps_what_was_said(a
         {"original_user_text": "  "},
     ],
 )
-async def test_where_nobody_speaks_nothing_is_asked(agent: Agent, server: Server, quiet: dict[str, Any]) -> None:
+async def test_where_nobody_speaks_nothing_is_asked(agent, server, quiet):
     await agent.turn(request(**quiet), content="tick")
     assert server.asked == []
 
 
-async def test_an_ephemeral_turn_is_not_captured(agent: Agent, server: Server) -> None:
+async def test_an_ephemeral_turn_is_not_captured(agent, server):
     await agent.turn(request(), ephemeral=True)
     assert server.asked == []
 
 
 @pytest.mark.parametrize("fault", ["exit", "die", "junk", "refuse"])
-async def test_a_broken_memory_changes_nothing_for_the_agent(
-    make_client: Make, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+async def test_a_broken_memory_changes_nothing_for_the_agent(make_client, monkeypatch, fault):
     agent = Agent(make_client(fault), monkeypatch)
     await agent.turn(request())
     assert agent.sent[-1]["content"] == "I like tea"
     assert agent.saved[-1]["content"] == "yes"
 
 
-async def test_a_child_that_dies_in_a_turn_is_told_the_whole_turn_afterwards(
-    make_client: Make, monkeypatch: pytest.MonkeyPatch, server: Server
-) -> None:
+async def test_a_child_that_dies_in_a_turn_is_told_the_whole_turn_afterwards(make_client, monkeypatch, server):
     agent = Agent(make_client("refuse"), monkeypatch)
     await agent.turn(request())
     assert [row["do"] for row in server.asked] == ["begin", "turn"]
     assert server.asked[1]["text"] == "I like tea"
 
 
-async def test_a_slow_memory_costs_its_time_once(make_client: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_memory_costs_its_time_once(make_client, monkeypatch):
     monkeypatch.setattr(hooks, "FIRST", 0.3)
     monkeypatch.setattr(hooks, "END", 0.3)
     agent = Agent(make_client("hang", answer=2.0), monkeypatch)
@@ -166,9 +159,7 @@ async def test_a_slow_memory_costs_its_time_once(make_client: Make, monkeypatch:
     assert agent.sent[-1]["content"] == "I like tea"
 
 
-async def test_a_conversation_that_the_provider_keeps_gets_the_block_as_context_once(
-    make_client: Make, monkeypatch: pytest.MonkeyPatch, server: Server
-) -> None:
+async def test_a_conversation_that_the_provider_keeps_gets_the_block_as_context_once(make_client, monkeypatch, server):
     agent = Agent(make_client(), monkeypatch)
     await agent.turn(request())
     made = SimpleNamespace(RuntimeContextBlock=lambda source, content: (source, content))
@@ -182,9 +173,7 @@ async def test_a_conversation_that_the_provider_keeps_gets_the_block_as_context_
     assert server.dos() == ["begin", "end", "begin", "end"]
 
 
-async def test_a_message_that_comes_while_the_agent_works_is_remembered_too(
-    make_client: Make, monkeypatch: pytest.MonkeyPatch, server: Server
-) -> None:
+async def test_a_message_that_comes_while_the_agent_works_is_remembered_too(make_client, monkeypatch, server):
     agent = Agent(make_client(), monkeypatch)
     provide = make_provider(agent.seen, lambda request: False)
     first, late = request(), request("and remember coffee", turn_id="I like tea")
@@ -200,14 +189,14 @@ async def test_a_message_that_comes_while_the_agent_works_is_remembered_too(
     ]
 
 
-async def test_a_provider_that_fails_is_silence(make_client: Make) -> None:
-    def broken(request: Any) -> bool:
+async def test_a_provider_that_fails_is_silence(make_client):
+    def broken(request):
         raise AttributeError("runtime")
 
     assert await make_provider(Seen(make_client()), broken)(request()) is None
 
 
-def test_turns_that_never_run_are_forgotten(make_client: Make) -> None:
+def test_turns_that_never_run_are_forgotten(make_client):
     seen = Seen(make_client())
     for number in range(500):
         seen.turn(Place("s", "c", "d", None, None, "t", turn_id=str(number)))

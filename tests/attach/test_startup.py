@@ -1,7 +1,5 @@
 """The start of an attached Python, with a package that looks like the agent's; each in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -38,7 +36,7 @@ print(json.dumps({"hooks": len(loop.hooks or []), "tools": list(loop.tools),
 """
 
 
-def start(tmp_path: Path, code: str, *, argument: str = "hook_factories", extra: str = "") -> tuple[str, str]:
+def start(tmp_path, code, *, argument="hook_factories", extra=""):
     for name, text in PARTS.items():
         path = tmp_path / "agent" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +55,7 @@ def start(tmp_path: Path, code: str, *, argument: str = "hook_factories", extra:
 
 
 @pytest.mark.parametrize("argument", ["hook_factories", "hooks"])
-def test_the_loop_gets_the_hook_and_the_tool(tmp_path: Path, argument: str) -> None:
+def test_the_loop_gets_the_hook_and_the_tool(tmp_path, argument):
     out, err = start(tmp_path, LOOK, argument=argument)
     said = json.loads(out)
     assert (said["hooks"], said["tools"], err) == (1, ["memory_recall"], "")
@@ -66,20 +64,20 @@ def test_the_loop_gets_the_hook_and_the_tool(tmp_path: Path, argument: str) -> N
     assert [name for name in said["ours"] if not ours.fullmatch(name)] == []
 
 
-def test_an_agent_without_hooks_starts_and_says_so(tmp_path: Path) -> None:
+def test_an_agent_without_hooks_starts_and_says_so(tmp_path):
     out, err = start(tmp_path, LOOK, argument="something")
     assert json.loads(out)["hooks"] == 0
     assert "runs without memory" in err
 
 
-def test_a_python_that_is_no_agent_loads_two_small_modules(tmp_path: Path) -> None:
+def test_a_python_that_is_no_agent_loads_two_small_modules(tmp_path):
     code = "import sys; print([n for n in sys.modules if 'nanomem' in n], 'asyncio' in sys.modules, sys.path[0])"
     out, err = start(tmp_path, code)
     assert out.startswith("['nanomem_attach', 'nanomem_attach.watch'] False")
     assert (err, "startup" in out) == ("", False)
 
 
-def test_the_environments_own_start_still_runs(tmp_path: Path) -> None:
+def test_the_environments_own_start_still_runs(tmp_path):
     own = tmp_path / "own"
     own.mkdir()
     (own / "sitecustomize.py").write_text("print('their own')\n")

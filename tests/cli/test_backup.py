@@ -1,10 +1,7 @@
 """`nanomem backup`: made, listed, checked, brought back; what is refused, in words."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,24 +12,23 @@ from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.store.moving import backup
-from tests.cli.conftest import Run
 
 
 @pytest.fixture
-def made(run: Run, ramfirst: Path) -> Path:
+def made(run, ramfirst):
     """A backup of a home of a RAM-first agent."""
     run("memory", "add", "--text", "Prefers trains")
     return Path(run("backup", "make", "--json").json["path"])
 
 
-def test_none_yet_is_said(run: Run, ramfirst: Path) -> None:
+def test_none_yet_is_said(run, ramfirst):
     assert "`nanomem backup make` makes one" in run("backup", "list").out
     assert run("backup", "list", "--json").json == []
     assert run("backup", "restore", "latest", "--yes").code == 2
     assert not (ramfirst.parent / "nanomem-backups").exists()
 
 
-def test_it_is_listed_and_whole(run: Run, made: Path) -> None:
+def test_it_is_listed_and_whole(run, made):
     [told] = run("backup", "list", "--json").json
     assert (told["id"], told["base"], told["problem"]) == (made.name, "", "")
     checked = run("backup", "check")
@@ -40,7 +36,7 @@ def test_it_is_listed_and_whole(run: Run, made: Path) -> None:
     assert made.name in run("backup", "list").out
 
 
-def test_a_torn_one_is_named_and_hinders_no_other(run: Run, made: Path, tmp_path: Path) -> None:
+def test_a_torn_one_is_named_and_hinders_no_other(run, made, tmp_path):
     whole = made.read_bytes()
     made.with_name("19990101-000000-000.nanomem-backup").write_bytes(whole[: len(whole) // 2])
     assert "or a damaged one" in run("backup", "list").out
@@ -49,7 +45,7 @@ def test_a_torn_one_is_named_and_hinders_no_other(run: Run, made: Path, tmp_path
     assert (bad.code, bad.out, len(bad.err.splitlines())) == (2, "", 1)
 
 
-def test_a_flipped_bit_is_found_and_nothing_is_restored(run: Run, made: Path) -> None:
+def test_a_flipped_bit_is_found_and_nothing_is_restored(run, made):
     data = bytearray(made.read_bytes())
     data[len(data) // 3] ^= 1
     made.write_bytes(data)
@@ -60,7 +56,7 @@ def test_a_flipped_bit_is_found_and_nothing_is_restored(run: Run, made: Path) ->
 
 
 @pytest.mark.slow
-def test_in_place_and_back_again(run: Run, made: Path) -> None:
+def test_in_place_and_back_again(run, made):
     run("memory", "add", "--text", "Since")
     plan = run("backup", "restore", "latest", "--dry-run")
     assert "Would write: nanomem/nanomem.db" in plan.out
@@ -76,7 +72,7 @@ def test_in_place_and_back_again(run: Run, made: Path) -> None:
     assert f"before {made.name} was restored" in run("backup", "list").out
 
 
-def test_beside_an_agent_it_is_refused(run: Run, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beside_an_agent_it_is_refused(run, made, monkeypatch):
     monkeypatch.setattr(
         presence, "find_running_agent", lambda *_args, **_options: Presence(True, 4711, "nanobot gateway", False)
     )
@@ -84,7 +80,7 @@ def test_beside_an_agent_it_is_refused(run: Run, made: Path, monkeypatch: pytest
     assert (refused.code, "nanobot gateway runs (process 4711)" in refused.err) == (2, True)
 
 
-def test_elsewhere_even_where_there_is_no_memory(run: Run, made: Path, tmp_path: Path) -> None:
+def test_elsewhere_even_where_there_is_no_memory(run, made, tmp_path):
     copy = tmp_path / made.name
     copy.write_bytes(made.read_bytes())
     assert "Would write" in run("backup", "restore", copy, "--to", tmp_path / "new", "--dry-run").out
@@ -95,7 +91,7 @@ def test_elsewhere_even_where_there_is_no_memory(run: Run, made: Path, tmp_path:
     assert (again.code, "something is there already" in again.err) == (2, True)
 
 
-def test_another_folder_holds_them_where_a_person_wants(run: Run, made: Path, tmp_path: Path) -> None:
+def test_another_folder_holds_them_where_a_person_wants(run, made, tmp_path):
     other = tmp_path / "disk"
     told = run("backup", "make", "--in", other, "--json").json
     assert (Path(told["path"]).parent, told["base"]) == (other, "")
@@ -103,7 +99,7 @@ def test_another_folder_holds_them_where_a_person_wants(run: Run, made: Path, tm
     assert run("backup", "check", "--in", other).code == 0
 
 
-def test_an_interrupted_restore_is_told_by_the_doctor(run: Run, made: Path) -> None:
+def test_an_interrupted_restore_is_told_by_the_doctor(run, made):
     made.with_name("restoring.json").write_text('{"archive": "A", "before": "B"}')
     told = run("doctor")
     assert told.code == 1
@@ -111,7 +107,7 @@ def test_an_interrupted_restore_is_told_by_the_doctor(run: Run, made: Path) -> N
     assert "`nanomem backup restore B` takes it back, and what was changed since" in told.out
 
 
-def test_a_restore_that_was_interrupted_at_its_end_is_ended_by_the_next_one(run: Run, made: Path) -> None:
+def test_a_restore_that_was_interrupted_at_its_end_is_ended_by_the_next_one(run, made):
     mark = made.with_name("restoring.json")
     told = {"archive": str(made), "before": "B", "at": "2026-05-01T10:00:00Z"}
     mark.write_text(json.dumps(told))
@@ -124,7 +120,7 @@ def test_a_restore_that_was_interrupted_at_its_end_is_ended_by_the_next_one(run:
     assert "Everything is as in" in run("backup", "restore", made.name, "--yes").out
 
 
-def test_old_ones_go_after_a_yes(run: Run, made: Path) -> None:
+def test_old_ones_go_after_a_yes(run, made):
     second = Path(run("backup", "make", "--json").json["path"])
     assert "Would remove: " + made.name in run("backup", "prune", "--keep", "1", "--dry-run").out
     assert run("backup", "prune", "--keep", "1").code == 2  # nobody to ask
@@ -136,21 +132,21 @@ def test_old_ones_go_after_a_yes(run: Run, made: Path) -> None:
     assert run("backup", "prune", "--keep", "0").code == 2
 
 
-def flipped(path: Path) -> None:
+def flipped(path):
     """One bit in the middle of a backup."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
 
 
-def test_where_nothing_goes_a_backup_that_cannot_be_read_is_no_success(run: Run, made: Path) -> None:
+def test_where_nothing_goes_a_backup_that_cannot_be_read_is_no_success(run, made):
     made.write_bytes(made.read_bytes()[:1000])
     done = run("backup", "prune", "--keep", "1", "--yes")
     assert (done.code, f"Cannot be read, and stays: {made.name}" in done.out) == (1, True), done
 
 
 @pytest.mark.slow
-def test_a_damaged_one_keeps_nobody_from_a_backup_or_a_restore(run: Run, made: Path, ramfirst: Path) -> None:
+def test_a_damaged_one_keeps_nobody_from_a_backup_or_a_restore(run, made, ramfirst):
     run("memory", "add", "--text", "Since")
     second = Path(run("backup", "make", "--json").json["path"])
     flipped(second)
@@ -170,15 +166,15 @@ def test_a_damaged_one_keeps_nobody_from_a_backup_or_a_restore(run: Run, made: P
     assert "the newest backup is damaged" not in run("doctor").out
 
 
-def test_a_line_of_a_script_that_asks_for_a_whole_one_still_runs(run: Run, ramfirst: Path) -> None:
+def test_a_line_of_a_script_that_asks_for_a_whole_one_still_runs(run, ramfirst):
     assert run("backup", "make", "--whole").code == 0
 
 
-def test_the_list_says_that_nothing_was_read_through(run: Run, made: Path) -> None:
+def test_the_list_says_that_nothing_was_read_through(run, made):
     assert "Not checked: `nanomem backup check NAME`" in run("backup", "list").out
 
 
-def test_latest_says_what_it_passes_over(run: Run, made: Path) -> None:
+def test_latest_says_what_it_passes_over(run, made):
     data = made.read_bytes()
     torn = made.with_name("29990101-000000-000.nanomem-backup")
     torn.write_bytes(data[: len(data) // 2])
@@ -189,7 +185,7 @@ def test_latest_says_what_it_passes_over(run: Run, made: Path) -> None:
     assert f"Note: {torn.name} is newer, and cannot be read" in run("backup", "restore", "latest", "--dry-run").err
 
 
-def test_latest_where_only_nanomem_made_one(run: Run, made: Path, ramfirst: Path) -> None:
+def test_latest_where_only_nanomem_made_one(run, made, ramfirst):
     made.unlink()
     paths = find_workspace(ramfirst)
     own = backup.make_backup(paths, detect(paths), reason="before doctor --fix").path.name
@@ -197,13 +193,11 @@ def test_latest_where_only_nanomem_made_one(run: Run, made: Path, ramfirst: Path
     assert (told.code, f"no backup that you made; nanomem itself made {own}" in told.err) == (2, True)
 
 
-def test_what_could_not_be_read_is_named_when_it_is_made_and_when_it_is_checked(
-    run: Run, ramfirst: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_not_be_read_is_named_when_it_is_made_and_when_it_is_checked(run, ramfirst, monkeypatch):
     (ramfirst / "USER.md").write_text("# User\n")
     parts_of = backup.parts_of
 
-    def refusing(path: Path) -> Iterator[bytes]:
+    def refusing(path):
         if path.name == "USER.md":
             raise AccessDenied("permission denied", str(path))
         return parts_of(path)
@@ -218,7 +212,7 @@ def test_what_could_not_be_read_is_named_when_it_is_made_and_when_it_is_checked(
     assert run("backup", "make").code == 0
 
 
-def test_what_is_no_memory_is_listed_as_left_out(run: Run, ramfirst: Path) -> None:
+def test_what_is_no_memory_is_listed_as_left_out(run, ramfirst):
     for name in ("media", "cli-apps"):
         (ramfirst.parent / name).mkdir(exist_ok=True)
         (ramfirst.parent / name / "one").write_text("x")
@@ -229,7 +223,7 @@ def test_what_is_no_memory_is_listed_as_left_out(run: Run, ramfirst: Path) -> No
 
 
 @pytest.mark.slow
-def test_what_else_lies_in_the_workspace_is_told_in_one_line(run: Run, home: Callable[[str], Path]) -> None:
+def test_what_else_lies_in_the_workspace_is_told_in_one_line(run, home):
     workspace = home("nb035")
     told = run("backup", "make")
     assert told.code == 0
@@ -243,7 +237,7 @@ def test_what_else_lies_in_the_workspace_is_told_in_one_line(run: Run, home: Cal
     assert "what else lies there" not in run("backup", "make", "--everything").out
 
 
-def test_the_line_that_opens_what_was_brought_to_a_new_place(run: Run, made: Path, tmp_path: Path) -> None:
+def test_the_line_that_opens_what_was_brought_to_a_new_place(run, made, tmp_path):
     place = tmp_path / "a new place"
     told = run("backup", "restore", made, "--to", place).out
     [line] = [line for line in told.splitlines() if line.endswith("` opens it.")]
@@ -254,7 +248,7 @@ def test_the_line_that_opens_what_was_brought_to_a_new_place(run: Run, made: Pat
 
 
 @pytest.mark.slow
-def test_the_users_own_settings_stay_unless_they_are_asked_for_or_gone(run: Run, made: Path, user: Path) -> None:
+def test_the_users_own_settings_stay_unless_they_are_asked_for_or_gone(run, made, user):
     """They hold for every workspace, and a backup is of one."""
     user.write_text("max_items = 5000\n")
     made = Path(run("backup", "make", "--json").json["path"])
@@ -286,7 +280,7 @@ def test_the_users_own_settings_stay_unless_they_are_asked_for_or_gone(run: Run,
 
 
 @pytest.fixture
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def user(tmp_path, monkeypatch):
     """The file of the user's own settings, in an empty folder."""
     file = tmp_path / "user" / "config.toml"
     file.parent.mkdir()

@@ -1,29 +1,23 @@
 """`nanomem blame`: tables that fit, hostile lines that stay text, one line for every mistake."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.text import cell_width
-from tests.cli.conftest import Run
 from tests.store.git_samples import sample
 
 HOSTILE = "- evil \x1b]52;c;AAAA\x07 \x1b[2J \u202e [/b] [@click=app.quit]x[/] 中文"
 
 
 @pytest.fixture
-def nb035(tmp_path: Path) -> Path:
+def nb035(tmp_path):
     return sample("nb035", tmp_path).workspace
 
 
 @pytest.mark.parametrize("file", ["SOUL.md", "user.md", "MEMORY.md", "memory/MEMORY.md", "./USER.md"])
-def test_a_file_is_a_table_of_its_lines_that_fits(
-    run: Run, nb035: Path, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_a_table_of_its_lines_that_fits(run, nb035, file, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     found = run("blame", file, "--workspace", nb035)
     rows = found.out.split("\n\n")[0].rstrip("\n").split("\n")
@@ -34,7 +28,7 @@ def test_a_file_is_a_table_of_its_lines_that_fits(
     assert all(cell_width(row) <= 80 for row in found.out.split("\n"))
 
 
-def test_one_line_tells_its_whole_way(run: Run, nb035: Path) -> None:
+def test_one_line_tells_its_whole_way(run, nb035):
     found = run("blame", "MEMORY.md:10", "--workspace", nb035)
     assert found.code == 0
     for said in (
@@ -49,7 +43,7 @@ def test_one_line_tells_its_whole_way(run: Run, nb035: Path) -> None:
         assert said in found.out
 
 
-def test_the_json_of_a_file_is_a_list_and_of_a_line_an_object(run: Run, nb035: Path) -> None:
+def test_the_json_of_a_file_is_a_list_and_of_a_line_an_object(run, nb035):
     rows = run("blame", "MEMORY.md", "--json", "--workspace", nb035).json
     one = run("blame", "MEMORY.md:10", "--json", "--workspace", nb035).json
     assert one == rows[9]
@@ -61,7 +55,7 @@ def test_the_json_of_a_file_is_a_list_and_of_a_line_an_object(run: Run, nb035: P
     assert (one["commit"][:8], one["first"]["commit"][:8], one["cursors"]) == ("a303f8f1", "49e6285a", [111])
 
 
-def test_entries_that_no_dream_recorded_are_marked_as_a_guess(run: Run, nb035: Path) -> None:
+def test_entries_that_no_dream_recorded_are_marked_as_a_guess(run, nb035):
     found = run("blame", "MEMORY.md:10", "--json", "--workspace", nb035).json
     assert (found["guessed"], [entry["recorded"] for entry in found["entries"]]) == (True, [False])
     table = run("blame", "MEMORY.md", "--workspace", nb035).out
@@ -86,7 +80,7 @@ def test_entries_that_no_dream_recorded_are_marked_as_a_guess(run: Run, nb035: P
         (["blame", "--session", "cli:direct", "--message", "-1"], "--message"),
     ],
 )
-def test_a_mistake_is_one_line_on_stderr(run: Run, nb035: Path, words: list[str], said: str) -> None:
+def test_a_mistake_is_one_line_on_stderr(run, nb035, words, said):
     found = run(*words, "--workspace", nb035)
     assert (found.code, found.out) == (2, "")
     assert said in found.err
@@ -94,7 +88,7 @@ def test_a_mistake_is_one_line_on_stderr(run: Run, nb035: Path, words: list[str]
     assert "\x1b" not in found.err
 
 
-def test_a_message_that_led_nowhere_ends_with_1(run: Run, nb035: Path) -> None:
+def test_a_message_that_led_nowhere_ends_with_1(run, nb035):
     found = run("blame", "--session", "cli:direct", "--message", "0", "--workspace", nb035)
     assert (found.code, found.err) == (1, "")
     assert "no line" in found.out
@@ -102,7 +96,7 @@ def test_a_message_that_led_nowhere_ends_with_1(run: Run, nb035: Path) -> None:
     assert (asked.code, asked.json) == (1, [])
 
 
-def test_the_way_back_from_a_message_and_only_in_the_file_that_is_named(run: Run, tmp_path: Path) -> None:
+def test_the_way_back_from_a_message_and_only_in_the_file_that_is_named(run, tmp_path):
     from nanomem_tui.agents.session_names import key_to_name
 
     workspace = tmp_path / "home" / "workspace"
@@ -128,9 +122,7 @@ def test_the_way_back_from_a_message_and_only_in_the_file_that_is_named(run: Run
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
 @pytest.mark.parametrize("place", ["USER.md", "USER.md:1"])
-def test_no_line_reaches_the_terminal_as_a_command(
-    run: Run, tmp_path: Path, words: list[str], place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_line_reaches_the_terminal_as_a_command(run, tmp_path, words, place, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -143,12 +135,12 @@ def test_no_line_reaches_the_terminal_as_a_command(
     assert words or all(cell_width(row) <= 80 for row in found.out.split("\n"))
 
 
-def test_a_session_option_of_a_folder_that_is_no_workspace_is_one_line(run: Run, tmp_path: Path) -> None:
+def test_a_session_option_of_a_folder_that_is_no_workspace_is_one_line(run, tmp_path):
     found = run("blame", "USER.md", "--workspace", tmp_path)
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
 
 
-def test_a_line_that_a_person_accepted_names_them_and_the_evidence_of_the_dream(run: Run, tmp_path: Path) -> None:
+def test_a_line_that_a_person_accepted_names_them_and_the_evidence_of_the_dream(run, tmp_path):
     folder = tmp_path / "workspace"
     (folder / "memory").mkdir(parents=True)
     entry = {"cursor": 1, "timestamp": "2026-04-01 10:05", "content": "- [durable] Lives in Berlin"}

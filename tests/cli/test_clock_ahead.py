@@ -1,9 +1,6 @@
 """A clock that was ahead once dates only what was done then; the order of changes is kept all the same."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +11,12 @@ from tests.store.test_undo_of_a_person import told
 AHEAD = datetime(2030, 1, 1, 10, tzinfo=UTC)
 
 
-def labels(run) -> list[tuple[str, str]]:
+def labels(run):
     return [(row["label"], row["at"][:4]) for row in run("log", "--json").json if row["actor"] == "human"]
 
 
 @pytest.mark.usefixtures("workspace")
-def test_the_next_change_shows_the_true_time_and_stands_above(run) -> None:
+def test_the_next_change_shows_the_true_time_and_stands_above(run):
     with told(AHEAD):
         run("memory", "add", "--text", "The clock was ahead")
     run("memory", "add", "--text", "The clock is right again")
@@ -37,7 +34,7 @@ def test_the_next_change_shows_the_true_time_and_stands_above(run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("workspace")
-def test_the_order_outlives_more_changes_than_are_looked_at(run, workspace: Path) -> None:
+def test_the_order_outlives_more_changes_than_are_looked_at(run, workspace):
     with told(AHEAD), open_workspace(workspace) as ws:
         ws.items.add("made ahead")
     with open_workspace(workspace) as ws:
@@ -54,7 +51,7 @@ def test_the_order_outlives_more_changes_than_are_looked_at(run, workspace: Path
     assert {row["at"][:4] for row in mine[:-1]} == {clock.iso(clock.now())[:4]}
 
 
-def test_changes_that_wait_in_several_processes_keep_their_order(run, workspace: Path) -> None:
+def test_changes_that_wait_in_several_processes_keep_their_order(run, workspace):
     with told(AHEAD), open_workspace(workspace) as ws:
         ws.items.add("first, ahead")
         other = open_workspace(workspace)
@@ -70,7 +67,7 @@ def test_changes_that_wait_in_several_processes_keep_their_order(run, workspace:
 
 
 @pytest.mark.usefixtures("workspace")
-def test_changes_of_one_instant_still_have_times_of_their_own(run, workspace: Path) -> None:
+def test_changes_of_one_instant_still_have_times_of_their_own(run, workspace):
     with open_workspace(workspace) as ws:
         for number in range(5):
             ws.items.add(f"quick {number}")

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
 
@@ -24,19 +23,18 @@ from nanomem_tui.core import errors
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.workspace import Workspace
-from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def nanomem(*args: str | Path, stdin: bytes | None = None, **env: str) -> subprocess.CompletedProcess[bytes]:
+def nanomem(*args, stdin=None, **env):
     """The program as a process of its own, in a pipe."""
     whole = {**os.environ, "PYTHONPATH": str(ROOT), **env}
     line = [sys.executable, "-m", "nanomem_tui", *map(str, args)]
     return subprocess.run(line, capture_output=True, env=whole, input=stdin or b"", timeout=60, check=False)
 
 
-def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+def commands(group, path=()):
     """Every command of the tree with the words that name it."""
     context = click.Context(group)
     found = []
@@ -56,7 +54,7 @@ LEAVES = [(path, command) for path, command in COMMANDS if not isinstance(comman
 @pytest.mark.parametrize(
     ("path", "command"), COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
 )
-def test_every_command_explains_itself_with_an_example(path: tuple[str, ...], command: click.Command, run) -> None:
+def test_every_command_explains_itself_with_an_example(path, command, run):
     result = run(*path, "--help")
     assert result.code == 0
     assert "Example:" in result.out
@@ -67,9 +65,7 @@ def test_every_command_explains_itself_with_an_example(path: tuple[str, ...], co
 @pytest.mark.parametrize(
     ("path", "command"), LEAVES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
 )
-def test_every_command_takes_json_and_workspace_and_every_list_pages(
-    path: tuple[str, ...], command: click.Command
-) -> None:
+def test_every_command_takes_json_and_workspace_and_every_list_pages(path, command):
     options = {name for param in command.params for name in param.opts}
     assert {"--json", "--workspace"} <= options
     if path[-1] in ("list", "search", "log", "history"):
@@ -88,7 +84,7 @@ def test_every_command_takes_json_and_workspace_and_every_list_pages(
         ["--json", "memory", "lessons", "list", "--workspace", "W"],
     ],
 )
-def test_global_options_stand_anywhere(line: list[str], ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_global_options_stand_anywhere(line, ramfirst, run, monkeypatch):
     monkeypatch.delenv("NANOMEM_WORKSPACE")
     result = run(*(word.replace("W", str(ramfirst)) if "W" in word and "-W" not in word else word for word in line))
     assert result.code == 0
@@ -107,7 +103,7 @@ def test_global_options_stand_anywhere(line: list[str], ramfirst: Path, run, mon
         (["memory", "delete", "x", "--dryrun"], "--dry-run"),
     ],
 )
-def test_a_misspelt_word_names_the_nearest_known(line: list[str], meant: str, run) -> None:
+def test_a_misspelt_word_names_the_nearest_known(line, meant, run):
     result = run(*line)
     assert result.code == 2
     assert result.out == ""
@@ -133,33 +129,33 @@ def test_a_misspelt_word_names_the_nearest_known(line: list[str], meant: str, ru
         ["memory", "add", "--text", "\udcff"],
     ],
 )
-def test_a_wrong_line_is_one_line_with_help_and_exit_code_2(line: list[str], run, ramfirst: Path) -> None:
+def test_a_wrong_line_is_one_line_with_help_and_exit_code_2(line, run, ramfirst):
     result = run(*line)
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
     assert result.err.startswith("nanomem: ")
 
 
-def test_a_group_named_alone_tells_what_it_holds(run) -> None:
+def test_a_group_named_alone_tells_what_it_holds(run):
     result = run("memory", "lessons")
     assert (result.code, result.err) == (0, "")
     assert "reset" in result.out
 
 
-def test_a_wrong_line_points_to_the_help_of_its_own_command(run) -> None:
+def test_a_wrong_line_points_to_the_help_of_its_own_command(run):
     assert "`nanomem memory add --help`" in run("memory", "add", "--text").err
     assert "`nanomem wal --help`" in run("wal", "--json").err
     assert "--workspace /tmp" in run("/tmp").err
 
 
-def commands_of_actions() -> list[str]:
+def commands_of_actions():
     """The command that does the same, of every action of the console."""
     lines = {line for action in actions.ACTIONS for line in (action.command, *action.commands.values())}
     return sorted({part for line in lines for part in line.split(" · ") if part})
 
 
 @pytest.mark.parametrize("line", commands_of_actions())
-def test_the_headless_twin_of_every_action_is_a_command(line: str) -> None:
+def test_the_headless_twin_of_every_action_is_a_command(line):
     command: click.Command = root
     for word in takewhile(lambda word: not word.startswith("-"), line.replace("KIND", "goal").split()):
         if isinstance(command, click.Group):
@@ -170,7 +166,7 @@ def test_the_headless_twin_of_every_action_is_a_command(line: str) -> None:
     assert {word.partition("=")[0] for word in line.split() if word.startswith("--")} <= options
 
 
-def test_version_answers_without_a_parser() -> None:
+def test_version_answers_without_a_parser():
     probe = (
         "import sys; sys.argv = ['nanomem', '--version']; import nanomem_tui.__main__ as m; m.main();"
         "print(sorted(sys.modules))"
@@ -192,7 +188,7 @@ def test_version_answers_without_a_parser() -> None:
         ["log"],
     ],
 )
-def test_commands_that_read_load_nothing_heavy(line: list[str], ramfirst: Path) -> None:
+def test_commands_that_read_load_nothing_heavy(line, ramfirst):
     probe = (
         "import sys; from nanomem_tui.cli.main import run; code = run(sys.argv[1:]);"
         # Of rich only its table of character widths may be there, which `text` asks for wide characters.
@@ -204,7 +200,7 @@ def test_commands_that_read_load_nothing_heavy(line: list[str], ramfirst: Path) 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_console_needs_a_terminal(ramfirst: Path) -> None:
+def test_the_console_needs_a_terminal(ramfirst):
     for line in ([], ["--demo"], ["--workspace", str(ramfirst)], ["--json"]):
         done = nanomem(*line)
         assert (done.returncode, done.stdout) == (2, b"")
@@ -212,7 +208,7 @@ def test_the_console_needs_a_terminal(ramfirst: Path) -> None:
         assert "terminal" in done.stderr.decode()
 
 
-def test_a_reader_that_goes_away_is_no_error(ramfirst: Path) -> None:
+def test_a_reader_that_goes_away_is_no_error(ramfirst):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-m", "nanomem_tui", "memory", "list"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
@@ -229,7 +225,7 @@ ANSWERS = (["--version"], ["memory", "list"], ["memory", "add", "--text", "Two l
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ANSWERS)
-def test_a_full_disk_under_stdout_is_said_and_that_it_is_done(ramfirst: Path, run: Run, line: list[str]) -> None:
+def test_a_full_disk_under_stdout_is_said_and_that_it_is_done(ramfirst, run, line):
     run("memory", "add", "--text", "One lamp")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "wb") as full:
@@ -245,7 +241,7 @@ def test_a_full_disk_under_stdout_is_said_and_that_it_is_done(ramfirst: Path, ru
 
 
 @pytest.mark.slow
-def test_a_full_disk_under_stderr_stops_nothing(ramfirst: Path, run: Run) -> None:
+def test_a_full_disk_under_stderr_stops_nothing(ramfirst, run):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with open("/dev/full", "wb") as full:
         for line, code in ((("memory", "add", "--text", "Two lamps"), 0), (("memory", "show", "nobody"), 2)):
@@ -270,10 +266,8 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("error", "code", "text"), FAILURES, ids=lambda value: type(value).__name__)
-def test_every_failure_is_one_clear_line(
-    error: BaseException, code: int, text: str, run, ramfirst: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(self: Workspace) -> None:
+def test_every_failure_is_one_clear_line(error, code, text, run, ramfirst, monkeypatch):
+    def fail(self):
         raise error
 
     monkeypatch.setattr(Workspace, "status", fail)
@@ -285,7 +279,7 @@ def test_every_failure_is_one_clear_line(
         assert text in result.err
 
 
-def test_an_error_of_the_driver_is_known_inside_its_wrapper() -> None:
+def test_an_error_of_the_driver_is_known_inside_its_wrapper():
     class Wrapped(Exception):
         orig = sqlite3.OperationalError("database is locked")
 
@@ -293,8 +287,8 @@ def test_an_error_of_the_driver_is_known_inside_its_wrapper() -> None:
     assert isinstance(known, errors.Refused)
 
 
-def test_where_a_failure_happened_is_told_to_who_asks(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Workspace) -> None:
+def test_where_a_failure_happened_is_told_to_who_asks(ramfirst, run, monkeypatch):
+    def fail(self):
         raise ValueError("\x1b[2J")
 
     monkeypatch.setattr(Workspace, "status", fail)
@@ -304,7 +298,7 @@ def test_where_a_failure_happened_is_told_to_who_asks(ramfirst: Path, run, monke
     assert "\x1b" not in result.err
 
 
-def test_no_workspace_and_not_a_workspace_are_told_apart(tmp_path: Path, run) -> None:
+def test_no_workspace_and_not_a_workspace_are_told_apart(tmp_path, run):
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
     (tmp_path / "full").mkdir()
@@ -319,8 +313,8 @@ def test_no_workspace_and_not_a_workspace_are_told_apart(tmp_path: Path, run) ->
         assert result.err.count("\n") == 1
 
 
-def test_a_folder_that_may_not_be_read_is_said(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: object) -> list[str]:
+def test_a_folder_that_may_not_be_read_is_said(ramfirst, run, monkeypatch):
+    def refuse(path):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     monkeypatch.setattr(os, "listdir", refuse)
@@ -329,7 +323,7 @@ def test_a_folder_that_may_not_be_read_is_said(ramfirst: Path, run, monkeypatch:
     assert "no permission to read the workspace" in result.err
 
 
-def test_settings_that_do_not_parse_are_said_with_their_file(ramfirst: Path, run, monkeypatch, tmp_path: Path) -> None:
+def test_settings_that_do_not_parse_are_said_with_their_file(ramfirst, run, monkeypatch, tmp_path):
     file = tmp_path / "broken.toml"
     file.write_text("flush_every_updates = = 3\n")
     monkeypatch.setenv("NANOMEM_CONFIG", str(file))
@@ -339,12 +333,12 @@ def test_settings_that_do_not_parse_are_said_with_their_file(ramfirst: Path, run
     assert result.err.count("\n") == 1
 
 
-def database_of(workspace: Path, run: Callable[..., object]) -> Path:
+def database_of(workspace, run):
     run("memory", "add", "--text", "makes the database")
     return workspace.parent / "nanomem" / "nanomem.db"
 
 
-def test_a_database_of_a_later_version_is_left_alone(ramfirst: Path, run) -> None:
+def test_a_database_of_a_later_version_is_left_alone(ramfirst, run):
     file = database_of(ramfirst, run)
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0099'")
@@ -357,7 +351,7 @@ def test_a_database_of_a_later_version_is_left_alone(ramfirst: Path, run) -> Non
         assert result.err.count("\n") == 1
 
 
-def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
+def test_a_corrupt_database_is_said_and_kept(ramfirst, run):
     file = database_of(ramfirst, run)
     for side in ("-wal", "-shm"):
         file.with_name(file.name + side).unlink(missing_ok=True)
@@ -382,8 +376,8 @@ def test_a_corrupt_database_is_said_and_kept(ramfirst: Path, run) -> None:
     assert "makes the database" in run("memory", "list").out, "from the copy and the operations since"
 
 
-def test_ctrl_c_at_the_question_is_130(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(question: str) -> bool:
+def test_ctrl_c_at_the_question_is_130(ramfirst, run, monkeypatch):
+    def interrupt(question):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(output, "can_ask", lambda: True)
@@ -392,7 +386,7 @@ def test_ctrl_c_at_the_question_is_130(ramfirst: Path, run, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst: Path, tmp_path: Path) -> None:
+def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst, tmp_path):
     printed = nanomem("--snapshot", "items", "--size", "72x16")
     assert (printed.returncode, printed.stderr) == (0, b"")
     lines = printed.stdout.decode("utf-8").splitlines()
@@ -412,7 +406,7 @@ def test_a_screen_is_printed_as_text_or_written_as_a_picture(ramfirst: Path, tmp
         assert b"no font of even width on this machine" in drawn.stderr
 
 
-def test_the_best_font_that_is_there_draws_a_picture(tmp_path: Path) -> None:
+def test_the_best_font_that_is_there_draws_a_picture(tmp_path):
     assert monospaced([tmp_path, tmp_path / "nowhere"]) is None
     (tmp_path / "truetype").mkdir()
     (tmp_path / "truetype" / "LiberationMono-Regular.ttf").touch()
@@ -422,9 +416,7 @@ def test_the_best_font_that_is_there_draws_a_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_screen_of_the_demonstration_leaves_nothing_behind(
-    ramfirst: Path, tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_screen_of_the_demonstration_leaves_nothing_behind(ramfirst, tmp_path, run, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr(tempfile, "tempdir", None)
     (tmp_path / "tmp").mkdir()
@@ -437,7 +429,7 @@ def test_a_screen_of_the_demonstration_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("place", ["nowhere/screen.svg", "."])
-def test_a_picture_that_cannot_be_written_names_its_file(place: str, ramfirst: Path, tmp_path: Path, run) -> None:
+def test_a_picture_that_cannot_be_written_names_its_file(place, ramfirst, tmp_path, run):
     file = f"{tmp_path}/{place}"
     for line in (("--snapshot", "status", "--svg", file), ("memory", "export", "--output", file)):
         result = run(*line)
@@ -447,7 +439,7 @@ def test_a_picture_that_cannot_be_written_names_its_file(place: str, ramfirst: P
         assert result.err.count("\n") == 1
 
 
-def test_a_command_is_meant_only_where_what_was_typed_is_near_it(ramfirst: Path, run) -> None:
+def test_a_command_is_meant_only_where_what_was_typed_is_near_it(ramfirst, run):
     assert "did you mean" not in run("frobnicate").err
     assert "did you mean 'memory'?" in run("memroy").err
     assert "did you mean 'list'?" in run("memory", "ls").err
@@ -466,7 +458,7 @@ def test_a_command_is_meant_only_where_what_was_typed_is_near_it(ramfirst: Path,
         ("--snapshot items --size 0x10", "no size"),
     ],
 )
-def test_options_of_the_console_say_where_they_belong(line: str, text: str, ramfirst: Path, run, capsys) -> None:
+def test_options_of_the_console_say_where_they_belong(line, text, ramfirst, run, capsys):
     assert run(*line.split()).code == 2
     result = run(*line.split())
     assert text in result.err
@@ -474,7 +466,7 @@ def test_options_of_the_console_say_where_they_belong(line: str, text: str, ramf
 
 
 @pytest.mark.parametrize(("line", "text"), [(["itms"], "items"), (["items", "--size", "wide"], "80x24")])
-def test_a_screen_that_is_not_there_or_has_no_size_is_one_line(line: list[str], text: str, ramfirst: Path, run) -> None:
+def test_a_screen_that_is_not_there_or_has_no_size_is_one_line(line, text, ramfirst, run):
     result = run("--snapshot", *line)
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
@@ -483,9 +475,7 @@ def test_a_screen_that_is_not_there_or_has_no_size_is_one_line(line: list[str], 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 155), ("", 1, 156)])
-def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(
-    answer: str, code: int, left: int, ramfirst: Path, run
-) -> None:
+def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(answer, code, left, ramfirst, run):
     chosen = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     child = pexpect.spawn(sys.executable, ["-m", "nanomem_tui", "memory", "delete", chosen], env=env, timeout=60)
@@ -497,7 +487,7 @@ def test_at_a_real_terminal_a_person_is_asked_and_enter_alone_is_a_no(
     assert len(run("memory", "list", "--json").json) == left
 
 
-def test_the_help_of_the_service_says_where_its_socket_is(tmp_path: Path) -> None:
+def test_the_help_of_the_service_says_where_its_socket_is(tmp_path):
     told = " ".join(nanomem("serve", "grpc", "--help").stdout.decode().split())
     alone, inside = tmp_path / "alone", tmp_path / "home" / "workspace"
     for workspace in (alone, inside):

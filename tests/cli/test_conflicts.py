@@ -1,18 +1,13 @@
 """`nanomem conflicts`: what cannot both be so, and which of the two stands."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def ids(tmp_path, monkeypatch):
     """The ids of two homes of a person, the older first, and of a liking and its denial."""
     made = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
@@ -21,11 +16,11 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return [ws.items.add(text)[1].id for text in texts]
 
 
-def enabled(run: Run) -> dict[str, bool]:
+def enabled(run):
     return {row["id"]: row["enabled"] for row in run("memory", "list", "--json").json}
 
 
-def test_the_list_and_one_pair_tell_what_both_say(ids: list[str], run: Run) -> None:
+def test_the_list_and_one_pair_tell_what_both_say(ids, run):
     rows = run("conflicts", "list", "--json").json
     assert {(row["older"]["id"], row["newer"]["id"]) for row in rows} == {tuple(ids[:2]), tuple(ids[2:])}
     assert "2 contradictions" in run("conflicts", "list").out
@@ -35,7 +30,7 @@ def test_the_list_and_one_pair_tell_what_both_say(ids: list[str], run: Run) -> N
 
 
 @pytest.mark.parametrize(("command", "gone"), [("supersede", 0), ("keep-new", 0), ("keep-old", 1)])
-def test_one_gives_way_and_comes_back(ids: list[str], run: Run, command: str, gone: int) -> None:
+def test_one_gives_way_and_comes_back(ids, run, command, gone):
     before = enabled(run)
     assert run("conflicts", command, ids[0], "--dry-run", "--json").json["superseded"] == [ids[gone]]
     assert enabled(run) == before
@@ -47,7 +42,7 @@ def test_one_gives_way_and_comes_back(ids: list[str], run: Run, command: str, go
     assert enabled(run) == before
 
 
-def test_show_tells_by_what_it_is_superseded_and_enable_tells_it_too(ids: list[str], run: Run) -> None:
+def test_show_tells_by_what_it_is_superseded_and_enable_tells_it_too(ids, run):
     run("conflicts", "supersede", ids[0])
     assert f"by {ids[1]}" in run("memory", "show", ids[0]).out
     assert ids[0] in run("memory", "show", ids[1]).out
@@ -56,13 +51,13 @@ def test_show_tells_by_what_it_is_superseded_and_enable_tells_it_too(ids: list[s
     assert "Superseded" not in run("memory", "show", ids[0]).out
 
 
-def test_several_are_decided_on_only_after_a_yes(ids: list[str], run: Run) -> None:
+def test_several_are_decided_on_only_after_a_yes(ids, run):
     assert "add --yes" in run("conflicts", "supersede", ids[0], ids[2]).err
     run("conflicts", "supersede", ids[0], ids[2], "--yes")
     assert run("conflicts", "list").out == "Nothing contradicts anything.\n"
 
 
-def test_both_are_kept_or_one_moves(ids: list[str], run: Run) -> None:
+def test_both_are_kept_or_one_moves(ids, run):
     run("conflicts", "keep-both", ids[0])
     run("conflicts", "split", ids[2], "--scope", "telegram:42", "--move", "newer")
     assert run("conflicts", "list", "--json").json == []

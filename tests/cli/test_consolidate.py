@@ -1,22 +1,16 @@
 """`consolidate`, `history migrate` and `history compact` on the command line: previews, answers, exit codes."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui.cli import output
-from tests.cli.conftest import Run
 from tests.dreams.test_consolidator import KEY, Home, session, talk
 from tests.store.homes import agent_runs
 
 
 @pytest.fixture
-def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def agent(tmp_path, monkeypatch):
     """A home with a session over a small budget, which is the default workspace."""
     home = Home(tmp_path)
     home.write(talk(12))
@@ -25,7 +19,7 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return home
 
 
-def test_a_preview_writes_nothing_and_needs_a_yes(agent: Home, run: Run) -> None:
+def test_a_preview_writes_nothing_and_needs_a_yes(agent, run):
     before = agent.files()
     planned = run("consolidate", KEY, "--dry-run", "--json").json
     assert (planned["operation"], planned["dry_run"]) == (None, True)
@@ -41,7 +35,7 @@ def test_a_preview_writes_nothing_and_needs_a_yes(agent: Home, run: Run) -> None
     assert not (agent.workspace.parent / "nanomem").exists(), "nor a folder of ours"
 
 
-def test_done_told_and_taken_back(agent: Home, run: Run) -> None:
+def test_done_told_and_taken_back(agent, run):
     before = agent.files()
     body = run("consolidate", KEY, "--yes", "--json").json
     assert body["operation"]["kind"] == "session.consolidate"
@@ -55,7 +49,7 @@ def test_done_told_and_taken_back(agent: Home, run: Run) -> None:
     assert agent.files() == before
 
 
-def test_all_sessions_over_their_budget(agent: Home, run: Run) -> None:
+def test_all_sessions_over_their_budget(agent, run):
     agent.write(talk(12), key="cli:direct")
     agent.write(talk(1), key="cli:short")
     agent.write(talk(12), key="dream:20260101-000000")
@@ -65,7 +59,7 @@ def test_all_sessions_over_their_budget(agent: Home, run: Run) -> None:
     assert run("consolidate", "--all", "--yes").out == "Every session is within its budget.\n"
 
 
-def test_a_person_is_asked(agent: Home, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_is_asked(agent, run, monkeypatch):
     monkeypatch.setattr(output, "can_ask", lambda: True)
     monkeypatch.setattr(output, "ask", lambda question: "oldest part" not in question)
     assert run("consolidate", KEY).code == 1
@@ -86,7 +80,7 @@ def test_a_person_is_asked(agent: Home, run: Run, monkeypatch: pytest.MonkeyPatc
         (("history", "compact", "--keep", "-1"), "--keep"),
     ],
 )
-def test_bad_input_is_one_line(agent: Home, run: Run, line: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_one_line(agent, run, line, said):
     before = agent.files()
     found = run(*line)
     assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
@@ -94,7 +88,7 @@ def test_bad_input_is_one_line(agent: Home, run: Run, line: tuple[str, ...], sai
     assert agent.files() == before
 
 
-def test_beside_an_agent_all_of_it_is_refused(agent: Home, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beside_an_agent_all_of_it_is_refused(agent, run, monkeypatch):
     row = json.dumps({"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "x"})
     (agent.memory / "history.jsonl").write_text(f"{row}\n{row.replace('1,', '2,')}\n")
     (agent.memory / ".dream_cursor").write_text("2")
@@ -108,7 +102,7 @@ def test_beside_an_agent_all_of_it_is_refused(agent: Home, run: Run, monkeypatch
     assert agent.files() == before
 
 
-def test_hostile_words_do_not_reach_the_terminal(agent: Home, run: Run) -> None:
+def test_hostile_words_do_not_reach_the_terminal(agent, run):
     agent.write([{**row, "content": f"{row['content']} \x1b]52;c;eA==\x07"} for row in talk(12)], key="cli:bad")
     found = run("consolidate", "cli:bad", "--dry-run")
     assert found.code == 0
@@ -120,12 +114,12 @@ def test_hostile_words_do_not_reach_the_terminal(agent: Home, run: Run) -> None:
 
 
 @pytest.fixture
-def old(agent: Home) -> Home:
+def old(agent):
     (agent.memory / "HISTORY.md").write_text("[2026-01-02 03:04] One.\n\nStill one.\n\n[2026-01-03 03:04] Two 你.\n")
     return agent
 
 
-def test_a_migration_says_that_no_dream_reads_it_and_which_dates_are_no_entries(old: Home, run: Run) -> None:
+def test_a_migration_says_that_no_dream_reads_it_and_which_dates_are_no_entries(old, run):
     text = "[2026-01-02 03:04] One.\n- 2024-04-01: dash entry\n\n[2026-01-03 03:04] Two.\n"
     (old.memory / "HISTORY.md").write_text(text)
     planned = run("history", "migrate", "--dry-run", "--json").json
@@ -136,7 +130,7 @@ def test_a_migration_says_that_no_dream_reads_it_and_which_dates_are_no_entries(
         assert "No Dream will read these entries" in told
 
 
-def test_an_old_archive_is_migrated(old: Home, run: Run) -> None:
+def test_an_old_archive_is_migrated(old, run):
     before = old.files()
     planned = run("history", "migrate", "--dry-run", "--json").json
     assert (planned["entries"], planned["first"], planned["last"]) == (2, "2026-01-02 03:04", "2026-01-03 03:04")
@@ -155,7 +149,7 @@ def test_an_old_archive_is_migrated(old: Home, run: Run) -> None:
     assert old.files() == before
 
 
-def test_the_archive_is_compacted(agent: Home, run: Run) -> None:
+def test_the_archive_is_compacted(agent, run):
     rows = [{"cursor": n, "timestamp": "2026-01-01 00:00", "content": f"entry {n}"} for n in range(1, 10)]
     lines = [json.dumps(row) + "\n" for row in rows]
     (agent.memory / "history.jsonl").write_text("".join([*lines[:3], "broken\n", *lines[3:]]))
@@ -178,14 +172,14 @@ def test_the_archive_is_compacted(agent: Home, run: Run) -> None:
     assert agent.files() == before
 
 
-def test_help_names_them(run: Run) -> None:
+def test_help_names_them(run):
     assert "consolidate" in run("--help").out
     for line in (("history", "--help"), ("history", "migrate", "--help"), ("consolidate", "--help")):
         found = run(*line)
         assert (found.code, "Example" in found.out) == (0, True)
 
 
-def test_a_rehearsed_undo_changes_nothing(agent: Home, run: Callable[..., Any]) -> None:
+def test_a_rehearsed_undo_changes_nothing(agent, run):
     run("consolidate", KEY, "--yes")
     before = agent.files()
     planned = run("undo", "--dry-run")

@@ -1,25 +1,21 @@
 """Sessions over their budget are consolidated by themselves: ours always, the agent's own where the settings say so."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.background import BEFORE_DREAMING, consolidate_if_due
 from nanomem_tui.core import clock
-from tests.cli.conftest import Run
 from tests.dreams.test_consolidator import KEY, Home, session, talk
 from tests.store.homes import agent_runs
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(tmp_path, monkeypatch):
     """A workspace of an agent that keeps no sessions; the budget is small."""
     folder = tmp_path / "plain"
     (folder / "memory").mkdir(parents=True)
@@ -30,7 +26,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def agents(tmp_path, monkeypatch):
     """A home whose agent keeps a session that is over a small budget."""
     home = Home(tmp_path)
     home.write(talk(12))
@@ -39,7 +35,7 @@ def agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return home
 
 
-def turn(run: Run, monkeypatch: pytest.MonkeyPatch, number: int, chat: str = "7", padding: int = 200) -> None:
+def turn(run, monkeypatch, number, chat="7", padding=200):
     body = {"channel": "telegram", "chat_id": chat, "sender_id": "u1", "text": f"I moved to City{number} last week.",
             "assistant": f"City{number} is fine. " + "x" * padding}  # fmt: skip
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode())))
@@ -47,19 +43,17 @@ def turn(run: Run, monkeypatch: pytest.MonkeyPatch, number: int, chat: str = "7"
     assert (found.code, json.loads(found.out).get("problems", [])) == (0, [])
 
 
-def archived(folder: Path) -> list[dict[str, str]]:
+def archived(folder):
     path = folder / "memory" / "history.jsonl"
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
-def done(run: Run) -> list[dict[str, str]]:
+def done(run):
     return [row for row in run("log", "--json", "--limit", "200").json if row["kind"] == "session.consolidate"]
 
 
 @pytest.mark.slow
-def test_the_end_of_a_turn_consolidates_its_session_and_undo_takes_it_back(
-    own: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_end_of_a_turn_consolidates_its_session_and_undo_takes_it_back(own, run, monkeypatch):
     for number in range(4):
         turn(run, monkeypatch, number)
     assert (archived(own), done(run)) == ([], []), "within its budget"
@@ -77,9 +71,7 @@ def test_the_end_of_a_turn_consolidates_its_session_and_undo_takes_it_back(
 
 
 @pytest.mark.slow
-def test_a_plain_undo_takes_back_what_the_person_did_and_not_the_consolidation(
-    own: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plain_undo_takes_back_what_the_person_did_and_not_the_consolidation(own, run, monkeypatch):
     run("memory", "add", "--text", "By hand")
     for number in range(14):
         turn(run, monkeypatch, number)
@@ -90,9 +82,7 @@ def test_a_plain_undo_takes_back_what_the_person_did_and_not_the_consolidation(
 
 
 @pytest.mark.slow
-def test_a_session_within_its_budget_and_another_chat_are_left_alone(
-    own: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_within_its_budget_and_another_chat_are_left_alone(own, run, monkeypatch):
     for number in range(14):
         turn(run, monkeypatch, number)
         if number < 3:
@@ -101,7 +91,7 @@ def test_a_session_within_its_budget_and_another_chat_are_left_alone(
 
 
 @pytest.mark.slow
-def test_it_is_off_where_the_settings_say_so(own: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_off_where_the_settings_say_so(own, run, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", "off")
     for number in range(14):
         turn(run, monkeypatch, number)
@@ -111,9 +101,7 @@ def test_it_is_off_where_the_settings_say_so(own: Path, run: Run, monkeypatch: p
 
 
 @pytest.mark.parametrize(("setting", "is_done"), [("own", False), ("all", True), ("off", False)])
-def test_the_agents_own_sessions_only_where_the_settings_say_so(
-    setting: str, is_done: bool, agents: Home, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_agents_own_sessions_only_where_the_settings_say_so(setting, is_done, agents, run, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", setting)
     before = agents.files()
     run("dream", "schedule", "--once")
@@ -125,7 +113,7 @@ def test_the_agents_own_sessions_only_where_the_settings_say_so(
         assert {name: data for name, data in agents.files().items() if name in before} == before
 
 
-def test_an_agent_that_runs_keeps_its_sessions(agents: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_runs_keeps_its_sessions(agents, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", "all")
     agent_runs(monkeypatch)
     with open_workspace(agents.workspace) as ws:
@@ -133,7 +121,7 @@ def test_an_agent_that_runs_keeps_its_sessions(agents: Home, monkeypatch: pytest
     assert agents.entries() == []
 
 
-def test_the_console_does_it_once_it_is_open_for_a_while(agents: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_console_does_it_once_it_is_open_for_a_while(agents, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", "all")
     with open_workspace(agents.workspace) as ws:
         assert consolidate_if_due(ws, clock.now(), lambda: False) == ("", False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ TALK = (
 
 
 @pytest.fixture
-def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def talk(tmp_path, monkeypatch):
     """A workspace in which a little was said; it is the default one."""
     workspace = tmp_path / "workspace"
     (workspace / "sessions").mkdir(parents=True)
@@ -42,11 +41,11 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return workspace
 
 
-def found(run: Run, *args: str) -> list[tuple[str, str]]:
+def found(run, *args):
     return [(str(hit["id"]), hit["match"]) for hit in run(*args, "--json").json]
 
 
-def test_what_holds_every_word_comes_first_and_the_nearest_follow(talk: Path, run: Run) -> None:
+def test_what_holds_every_word_comes_first_and_the_nearest_follow(talk, run):
     hits = run("session", "search", "puppy", "adoption", "--json").json
     assert [(hit["id"], hit["match"]) for hit in hits[:2]] == [("telegram:7#2", "words"), ("telegram:7#0", "words")]
     assert [(hit["id"], hit["match"]) for hit in hits[2:]] == [("telegram:7#1", "nearest"), ("telegram:7#3", "nearest")]
@@ -57,15 +56,13 @@ def test_what_holds_every_word_comes_first_and_the_nearest_follow(talk: Path, ru
     assert (hits[2]["session_key"], hits[2]["index"], hits[2]["role"]) == ("telegram:7", 1, "assistant")
 
 
-def test_pages_go_through_both(talk: Path, run: Run) -> None:
+def test_pages_go_through_both(talk, run):
     every = found(run, "session", "search", "puppy adoption")
     pages = [found(run, "session", "search", "puppy adoption", "--limit", "1", "--offset", str(n)) for n in range(5)]
     assert pages == [[one] for one in every] + [[]]
 
 
-def test_passages_that_stand_beside_one_another_are_printed_once_and_marked_where_they_hold_a_word(
-    talk: Path, run: Run
-) -> None:
+def test_passages_that_stand_beside_one_another_are_printed_once_and_marked_where_they_hold_a_word(talk, run):
     said = (
         *(("user", f"filler number {number}") for number in range(8)),
         ("user", "Which seat do you want?"),
@@ -94,7 +91,7 @@ def test_passages_that_stand_beside_one_another_are_printed_once_and_marked_wher
     assert "telegram:7#8: terms seat" in explained
 
 
-def test_passages_far_from_one_another_are_printed_apart(talk: Path, run: Run) -> None:
+def test_passages_far_from_one_another_are_printed_apart(talk, run):
     said = ["the seat", *(f"number {number}" for number in range(9)), "a seat again"]
     file = talk / "sessions" / key_to_name("telegram:7")
     lines: list[dict[str, Any]] = [{"_type": "metadata", "key": "telegram:7", "metadata": {}}]
@@ -108,13 +105,13 @@ def test_passages_far_from_one_another_are_printed_apart(talk: Path, run: Run) -
 @pytest.mark.parametrize(
     "args", [("puppy",), ('"puppy adoption"',), ("puppy -folder",), ("puppy", "adoption", "--exact")]
 )
-def test_who_says_precisely_what_gets_no_more(talk: Path, run: Run, args: tuple[str, ...]) -> None:
+def test_who_says_precisely_what_gets_no_more(talk, run, args):
     assert {match for _, match in found(run, "session", "search", *args)} == {"words"}
     assert found(run, "session", "search", "pupy", "--exact") == []
     assert run("session", "search", "pupy", "--exact").out == "Nothing found.\n"
 
 
-def test_a_person_sees_what_stands_around_a_passage(talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_sees_what_stands_around_a_passage(talk, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     said = run("session", "search", "when does the harbor open?").out
     assert said.startswith("Nothing holds all of that. Nearest to it:\n\ntelegram:7#3  user  ")
@@ -126,7 +123,7 @@ def test_a_person_sees_what_stands_around_a_passage(talk: Path, run: Run, monkey
     assert both.index("Session") < both.index("Nearest to that:") < both.index("  > In the blue folder")
 
 
-def test_the_archive_is_searched_in_the_same_way(talk: Path, run: Run) -> None:
+def test_the_archive_is_searched_in_the_same_way(talk, run):
     (exact,) = run("history", "search", "server", "--json").json
     assert (exact["match"], exact["before"], exact["after"], exact["score"], exact["parts"]) == (
         "words",
@@ -144,7 +141,7 @@ def test_the_archive_is_searched_in_the_same_way(talk: Path, run: Run) -> None:
     assert run("history", "search", "我什么时候交房租?", "--exact", "--json").json == []
 
 
-def test_recall_in_every_source(talk: Path, run: Run) -> None:
+def test_recall_in_every_source(talk, run):
     body = run("recall", "where is the puppy?", "--in", "all", "--json").json
     assert body["left_out"] == []
     assert {hit["source"] for hit in body["hits"]} == {"sessions", "notes"}
@@ -168,14 +165,14 @@ def test_recall_in_every_source(talk: Path, run: Run) -> None:
         (("--in", "all"), "the message is empty"),
     ],
 )
-def test_what_does_not_go_with_it_is_refused(talk: Path, run: Run, args: tuple[str, ...], said: str) -> None:
+def test_what_does_not_go_with_it_is_refused(talk, run, args, said):
     refused = run("recall", *args)
     assert refused.code == 2
     assert said in refused.err
     assert refused.err.count("\n") == 1
 
 
-def test_what_was_not_looked_at_is_said(talk: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_looked_at_is_said(talk, run, monkeypatch):
     monkeypatch.setattr(passages, "MOST_PASSAGES", 2)
     monkeypatch.setattr(passages, "STRIDE", 1)
     told = "Note: not looked at for what is nearest: the beginning of 1 long session\n"

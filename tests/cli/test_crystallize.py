@@ -1,20 +1,14 @@
 """`nanomem crystallize`: preview, decisions at a terminal, for scripts and the inbox; exit codes and stable keys."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pexpect
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 from tests.facts.talking import say, talking, values
 from tests.model.dreams import endpoints
 from tests.model.server import says, status
@@ -30,7 +24,7 @@ PROPOSAL = [
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A workspace in which three facts were told to the agent by its owner, and one by somebody in a chat."""
     made = talking(
         tmp_path, cli_direct=["My name is Anna", "bot: Hi!", "I live in Rome", "I'm allergic to nuts"],
@@ -41,13 +35,13 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def known(workspace: Path) -> dict[str, str]:
+def known(workspace):
     with open_workspace(workspace) as ws:
         return values(ws)
 
 
 @pytest.mark.slow
-def test_a_preview_shows_each_fact_with_its_words_and_changes_nothing(workspace: Path, run: Run) -> None:
+def test_a_preview_shows_each_fact_with_its_words_and_changes_nothing(workspace, run):
     shown = run("crystallize", "--dry-run")
     assert shown.code == 0
     assert "Read 5 messages of 2 sessions by rules." in shown.out
@@ -64,7 +58,7 @@ def test_a_preview_shows_each_fact_with_its_words_and_changes_nothing(workspace:
     assert body["proposals"][0]["evidence"]["session_key"] == "cli:direct"
 
 
-def test_yes_keeps_all_and_there_is_nothing_new_then(workspace: Path, run: Run) -> None:
+def test_yes_keeps_all_and_there_is_nothing_new_then(workspace, run):
     done = run("crystallize", "--yes", "--json")
     assert done.code == 0
     assert {one["value"]: one["decision"] for one in done.json["proposals"]} == {
@@ -81,7 +75,7 @@ def test_yes_keeps_all_and_there_is_nothing_new_then(workspace: Path, run: Run) 
     assert known(workspace) == {}
 
 
-def test_without_a_terminal_what_is_found_waits_in_the_inbox(workspace: Path, run: Run) -> None:
+def test_without_a_terminal_what_is_found_waits_in_the_inbox(workspace, run):
     done = run("crystallize")
     assert (done.code, "4 to the inbox; `nanomem inbox list` shows what waits" in done.out) == (0, True)
     assert known(workspace) == {}
@@ -108,7 +102,7 @@ def test_without_a_terminal_what_is_found_waits_in_the_inbox(workspace: Path, ru
     assert [one["text"] for one in run("inbox", "list", "--json").json] == ["lives in: Oslo"]
 
 
-def test_numbers_keep_some_and_leave_the_others(workspace: Path, run: Run) -> None:
+def test_numbers_keep_some_and_leave_the_others(workspace, run):
     numbered = {
         one["key"] + one["value"]: one["number"] for one in run("crystallize", "--dry-run", "--json").json["proposals"]
     }
@@ -121,7 +115,7 @@ def test_numbers_keep_some_and_leave_the_others(workspace: Path, run: Run) -> No
 
 
 @pytest.mark.parametrize("numbers", ["", "x", "0", "3-1", "1-99", "1;2", "-1", "²"])
-def test_numbers_that_are_none(numbers: str, workspace: Path, run: Run) -> None:
+def test_numbers_that_are_none(numbers, workspace, run):
     refused = run("crystallize", f"--accept={numbers}")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert known(workspace) == {}
@@ -132,13 +126,13 @@ def test_numbers_that_are_none(numbers: str, workspace: Path, run: Run) -> None:
     [["--yes", "--accept", "1"], ["--limit", "5", "--all"], ["--since", "soon"], ["--session", "cli:nobody"],
      ["--extractor", "magic"], ["--extractor", "model"], ["--limit", "0"]],
 )  # fmt: skip
-def test_a_line_that_cannot_be_is_refused_in_one_line(line: list[str], workspace: Path, run: Run) -> None:
+def test_a_line_that_cannot_be_is_refused_in_one_line(line, workspace, run):
     refused = run("crystallize", *line)
     assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
     assert known(workspace) == {}
 
 
-def test_some_sessions_and_times_alone(workspace: Path, run: Run) -> None:
+def test_some_sessions_and_times_alone(workspace, run):
     found = run("crystallize", "--session", "telegram:-42", "--dry-run", "--json").json
     assert [one["value"] for one in found["proposals"]] == ["Oslo"]
     assert len(run("crystallize", "--limit", "1", "--dry-run", "--json").json["proposals"]) <= 1
@@ -146,7 +140,7 @@ def test_some_sessions_and_times_alone(workspace: Path, run: Run) -> None:
     assert len(run("crystallize", "--since", "2026-03-01", "--dry-run", "--json").json["proposals"]) == 4
 
 
-def test_a_contradiction_shows_both_values(workspace: Path, run: Run) -> None:
+def test_a_contradiction_shows_both_values(workspace, run):
     run("crystallize", "--yes")
     say(workspace, "cli:direct", "I moved to Bern")
     shown = run("crystallize", "--yes")
@@ -157,7 +151,7 @@ def test_a_contradiction_shows_both_values(workspace: Path, run: Run) -> None:
     assert run("memory", "show", fact["id"], "--json").json["text"] == "lives in: Rome"
 
 
-def test_a_value_that_a_person_set_goes_to_the_inbox_even_with_yes(workspace: Path, run: Run) -> None:
+def test_a_value_that_a_person_set_goes_to_the_inbox_even_with_yes(workspace, run):
     with open_workspace(workspace) as ws:
         ws.facts.set("Identity", "name", "Anna Maria", domain="Personal")
     say(workspace, "cli:direct", {"content": "My name is Hanna", "timestamp": "2099-01-01T00:00:00"})
@@ -167,9 +161,7 @@ def test_a_value_that_a_person_set_goes_to_the_inbox_even_with_yes(workspace: Pa
     assert known(workspace)["name"] == "Anna Maria"
 
 
-def test_a_model_is_asked_where_it_is_named_and_a_failure_is_one_line(
-    workspace: Path, run: Run, monkeypatch: Any
-) -> None:
+def test_a_model_is_asked_where_it_is_named_and_a_failure_is_one_line(workspace, run, monkeypatch):
     usage = {"prompt_tokens": 3000, "completion_tokens": 200}
     fact = {"category": "Home", "key": "town\x1b]52;c;aGk=\x07", "value": "Rome", "message": 2}
     good = {"domain": "Personal", "category": "Home", "sub_category": "", "key": "town", "value": "Rome"}
@@ -186,14 +178,14 @@ def test_a_model_is_asked_where_it_is_named_and_a_failure_is_one_line(
         assert known(workspace) == {"town": "Rome"}
 
 
-def test_hostile_words_reach_no_terminal(workspace: Path, run: Run) -> None:
+def test_hostile_words_reach_no_terminal(workspace, run):
     say(workspace, "cli:direct", "my project is \x1b[31mred\x07\u202e", "my nickname is [red]x[/]\x9b2J")
     for args in (["--dry-run"], ["--dry-run", "--json"]):
         out = run("crystallize", *args).out
         assert not any(c in out for c in "\x1b\x07\u202e\x9b")
 
 
-def test_a_home_in_which_nothing_was_found_stays_as_it_is(tmp_path: Path, run: Run) -> None:
+def test_a_home_in_which_nothing_was_found_stays_as_it_is(tmp_path, run):
     workspace = talking(tmp_path / "other", cli_direct=["hello"])
     before = sorted(workspace.rglob("*"))
     assert run("crystallize", "--workspace", workspace).code == 1
@@ -205,7 +197,7 @@ def test_a_home_in_which_nothing_was_found_stays_as_it_is(tmp_path: Path, run: R
 
 
 @contextmanager
-def terminal(*args: str) -> Iterator[pexpect.spawn[str]]:
+def terminal(*args):
     env = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": "1"}
     line = ["-m", "nanomem_tui", "crystallize", "--session", "cli:direct", *args]
     child = pexpect.spawn(sys.executable, line, env=env, encoding="utf-8", timeout=60, dimensions=(40, 100))
@@ -215,7 +207,7 @@ def terminal(*args: str) -> Iterator[pexpect.spawn[str]]:
         child.close(force=True)
 
 
-def answered(*answers: str) -> str:
+def answered(*answers):
     with terminal() as child:
         for text in answers:
             child.expect_exact("The value instead: " if text.startswith("=") else "? help: ")
@@ -225,7 +217,7 @@ def answered(*answers: str) -> str:
 
 
 @pytest.mark.slow
-def test_each_fact_is_asked_about(workspace: Path) -> None:
+def test_each_fact_is_asked_about(workspace):
     told = answered("?", "y", "what", "e", "=", "e", "=Roma", "n")
     assert "1 rejected" in told
     assert known(workspace) == {"name": "Anna", "lives in": "Roma"}
@@ -237,7 +229,7 @@ def test_each_fact_is_asked_about(workspace: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_and_later(workspace: Path, run: Run) -> None:
+def test_all_and_later(workspace, run):
     answered("y", "q")
     assert known(workspace) == {"name": "Anna"}
     assert len(run("inbox", "list", "--json").json) == 2
@@ -247,7 +239,7 @@ def test_all_and_later(workspace: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_changes_nothing(workspace: Path) -> None:
+def test_ctrl_c_changes_nothing(workspace):
     with terminal() as child:
         child.expect_exact("? help: ")
         child.sendline("y")
@@ -261,7 +253,7 @@ def test_ctrl_c_changes_nothing(workspace: Path) -> None:
 # -- by schedule ----------------------------------------------------------------------------------------------------
 
 
-def test_dream_schedule_looks_for_facts_too(workspace: Path, run: Run) -> None:
+def test_dream_schedule_looks_for_facts_too(workspace, run):
     assert run("config", "set", "crystallize_schedule", "61 * * * *").code == 2
     assert run("config", "set", "crystallize_schedule", "* * * * *").code == 0
     assert "Facts     cron * * * * *, next at" in run("dream", "status").out

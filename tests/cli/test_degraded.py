@@ -1,16 +1,11 @@
 """What becomes of a command where the database cannot be read or written; what a read-only home still gives."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,14 +14,13 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, StoreError
 from nanomem_tui.memory.turns import traces
 from nanomem_tui.store.database import engine
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 ANA = {"session_key": "telegram:42", "sender_id": "ana"}
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A home with a database, which is the default one."""
     found = make_home(tmp_path)
     with open_workspace(found) as ws:
@@ -36,7 +30,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def locked(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+def locked(workspace, monkeypatch):
     """Another program holds the database."""
     connection = sqlite3.connect(next(workspace.parent.rglob("nanomem.db")), isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -45,17 +39,17 @@ def locked(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3
     connection.close()
 
 
-def give(monkeypatch: pytest.MonkeyPatch, body: dict[str, Any]) -> None:
+def give(monkeypatch, body):
     line = json.dumps(body).encode() + b"\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line), encoding="utf-8"))
 
 
-def texts(workspace: Path) -> list[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return [row.text for row in ws.items.all()]
 
 
-def test_a_change_on_a_locked_database_fails_in_one_line(workspace: Path, locked: sqlite3.Connection, run: Run) -> None:
+def test_a_change_on_a_locked_database_fails_in_one_line(workspace, locked, run):
     done = run("memory", "add", "--text", "the second one")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("nanomem: the database is locked by another process: ")
@@ -65,9 +59,7 @@ def test_a_change_on_a_locked_database_fails_in_one_line(workspace: Path, locked
     assert "the second one" not in texts(workspace)
 
 
-def test_a_turn_on_a_locked_database_says_so(
-    workspace: Path, locked: sqlite3.Connection, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_on_a_locked_database_says_so(workspace, locked, run, monkeypatch):
     give(monkeypatch, {"do": "turn", **ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."})
     done = run("turn")
     assert (done.code, "locked by another process" in done.err, done.err.count("\n")) == (2, True, 1), done
@@ -81,10 +73,10 @@ def test_a_turn_on_a_locked_database_says_so(
     assert "I prefer window seats" in texts(workspace)
 
 
-def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
+def unwritable(monkeypatch):
     """Nothing of ours can be written any more, whoever runs the tests."""
 
-    def refuse(path: Path, *_: object, **__: object) -> None:
+    def refuse(path, *_, **__):
         raise AccessDenied("no permission while writing", str(path), "check its owner and mode")
 
     for name in ("open_locked", "append_lines"):
@@ -92,7 +84,7 @@ def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
 
 
-def test_a_read_only_home_still_gives_the_block(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_home_still_gives_the_block(workspace, run, monkeypatch):
     unwritable(monkeypatch)
     give(monkeypatch, {**ANA, "text": "the first train of all"})
     begun = run("turn", "begin")
@@ -107,13 +99,11 @@ def test_a_read_only_home_still_gives_the_block(workspace: Path, run: Run, monke
     assert "no turn can be kept here, as nothing can be written" in ended.err
 
 
-def test_a_change_that_the_agent_s_file_could_not_take_is_saved_and_told(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_the_agent_s_file_could_not_take_is_saved_and_told(workspace, run, monkeypatch):
     file = workspace / "memory" / "LTM_SNAPSHOT.json"
     before, real = file.read_bytes(), atomic.write_atomic
 
-    def refuse(path: Path, *given: Any, **options: Any) -> None:
+    def refuse(path, *given, **options):
         if path == file:
             raise AccessDenied(f"no permission while writing {path.name}", str(path), "check its owner and mode")
         real(path, *given, **options)
@@ -132,9 +122,7 @@ def test_a_change_that_the_agent_s_file_could_not_take_is_saved_and_told(
 
 
 @pytest.mark.slow
-def test_what_is_too_long_is_read_in_part_and_said_so(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_too_long_is_read_in_part_and_said_so(workspace, run, monkeypatch):
     begun = {**ANA, "text": "the first train of all " + "x" * 600_000}
     give(monkeypatch, begun)
     told = run("turn", "begin").json
@@ -149,9 +137,7 @@ def test_what_is_too_long_is_read_in_part_and_said_so(
     assert len(dropped["text"]) == 200
 
 
-def test_what_was_to_be_remembered_of_a_long_message_waits_for_a_person(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_to_be_remembered_of_a_long_message_waits_for_a_person(workspace, run, monkeypatch):
     give(monkeypatch, {**ANA, "text": "Remember that my boat lies in Kiel. " + "It is green. " * 400})
     told = run("turn").json
     (held,) = told["quarantined"]
@@ -167,7 +153,7 @@ def test_what_was_to_be_remembered_of_a_long_message_waits_for_a_person(
 
 
 @pytest.mark.sqlite("the file itself")
-def test_an_emptied_index_is_named_and_made_anew(run: Run, home: Callable[[str], Path]) -> None:
+def test_an_emptied_index_is_named_and_made_anew(run, home):
     database = home("ramfirst").parent / "nanomem" / "nanomem.db"
     run("memory", "add", "--text", "Prefers trains over planes")
     assert "search index" not in run("doctor").out + run("memory", "search", "trains").err
@@ -181,10 +167,10 @@ def test_an_emptied_index_is_named_and_made_anew(run: Run, home: Callable[[str],
 
 
 @pytest.fixture
-def away(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def away(workspace, tmp_path, monkeypatch):
     """The store cannot be read, as where its server is away."""
 
-    def ask(*_args: object, **_options: object) -> None:
+    def ask(*_args, **_options):
         raise StoreError("the server does not answer", "nanomem.db")
 
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
@@ -199,14 +185,14 @@ def away(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("away")
-def test_what_could_not_be_read_is_no_success(run: Run, line: str, code: int) -> None:
+def test_what_could_not_be_read_is_no_success(run, line, code):
     told = run(*line.split())
     assert told.code == code, told
     assert "Nothing found.\n" not in told.out
 
 
 @pytest.mark.usefixtures("away")
-def test_a_snapshot_of_what_could_not_be_read_writes_no_rows(tmp_path: Path, run: Run) -> None:
+def test_a_snapshot_of_what_could_not_be_read_writes_no_rows(tmp_path, run):
     told = run("--snapshot", "items", "--rows", tmp_path / "rows.json")
     assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
     assert "the server does not answer: nanomem.db" in told.err

@@ -1,27 +1,22 @@
 """`nanomem doctor --fix`: what is broken is put right, after a backup, and no byte of it is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.workspace import Workspace
-from tests.cli.conftest import Run
 
 LINE = b'{"cursor": 1, "timestamp": "2026-05-01 10:00", "content": "one"}\n'
 
 
 @pytest.fixture
-def broken(run: Run, home: Callable[[str], Path], samples: Path) -> Path:
+def broken(run, home, samples):
     """A home of nanobot 0.3.5 with one of each: what a crash, a bad shell command and an upgrade leave."""
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
@@ -44,11 +39,11 @@ def broken(run: Run, home: Callable[[str], Path], samples: Path) -> Path:
     return workspace
 
 
-def quarantined(workspace: Path) -> list[bytes]:
+def quarantined(workspace):
     return [path.read_bytes() for path in (workspace.parent / "nanomem" / "quarantine").iterdir()]
 
 
-def test_what_would_be_done_is_told_and_nothing_is(run: Run, broken: Path) -> None:
+def test_what_would_be_done_is_told_and_nothing_is(run, broken):
     before = (broken / "memory" / "history.jsonl").read_bytes()
     told = run("doctor", "--fix", "--dry-run")
     assert told.code == 1
@@ -59,7 +54,7 @@ def test_what_would_be_done_is_told_and_nothing_is(run: Run, broken: Path) -> No
 
 
 @pytest.mark.slow
-def test_all_of_it_is_put_right_and_kept_as_it_was(run: Run, broken: Path) -> None:
+def test_all_of_it_is_put_right_and_kept_as_it_was(run, broken):
     history = (broken / "memory" / "history.jsonl").read_bytes()
     assert run("doctor").code == 1
     done = run("doctor", "--fix", "--yes")
@@ -74,7 +69,7 @@ def test_all_of_it_is_put_right_and_kept_as_it_was(run: Run, broken: Path) -> No
     assert "nothing that can be put right" in run("doctor", "--fix").out
 
 
-def test_the_backup_takes_it_back(run: Run, broken: Path) -> None:
+def test_the_backup_takes_it_back(run, broken):
     files = ("memory/history.jsonl", "memory/.dream_cursor", "USER.md", ".git/index.lock")
     before = {name: (broken / name).read_bytes() for name in files}
     told = run("doctor", "--fix", "--yes").out
@@ -83,7 +78,7 @@ def test_the_backup_takes_it_back(run: Run, broken: Path) -> None:
     assert {name: (broken / name).read_bytes() for name in files[:3]} == {name: before[name] for name in files[:3]}
 
 
-def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -> None:
+def test_the_log_tells_of_it_and_undo_names_the_backup(run, broken):
     told = run("doctor", "--fix", "--yes").out
     backup = next(line for line in told.splitlines() if "takes it back" in line).split("`")[1].split()[-1]
     [entry] = [one for one in run("log", "--full", "--json").json if one["kind"] == "doctor.fix"]
@@ -99,7 +94,7 @@ def test_the_log_tells_of_it_and_undo_names_the_backup(run: Run, broken: Path) -
         assert "`nanomem undo ID` for an older one; see `nanomem log`" in refused.err
 
 
-def test_no_undo_stops_at_permissions_and_locks(run: Run, home: Callable[[str], Path]) -> None:
+def test_no_undo_stops_at_permissions_and_locks(run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     (workspace.parent / "nanomem").chmod(0o755)
@@ -113,7 +108,7 @@ def test_no_undo_stops_at_permissions_and_locks(run: Run, home: Callable[[str], 
     assert run("redo").code == 0
 
 
-def test_beside_an_agent_its_files_wait(run: Run, broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beside_an_agent_its_files_wait(run, broken, monkeypatch):
     before = (broken / "memory" / "history.jsonl").read_bytes()
     monkeypatch.setattr(Workspace, "agent", lambda _ws: Presence(True, 4711, "nanobot gateway", False))
     told = run("doctor", "--fix", "--yes")
@@ -122,7 +117,7 @@ def test_beside_an_agent_its_files_wait(run: Run, broken: Path, monkeypatch: pyt
     assert (broken.parent / "nanomem" / "nanomem.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_changed_in_that_moment_is_not_written_over(run: Run, broken: Path) -> None:
+def test_what_changed_in_that_moment_is_not_written_over(run, broken):
     from nanomem_tui import open_workspace
     from nanomem_tui.memory import repairs
 
@@ -134,7 +129,7 @@ def test_what_changed_in_that_moment_is_not_written_over(run: Run, broken: Path)
     assert (broken / "memory" / "history.jsonl").read_bytes() == LINE + LINE
 
 
-def test_a_healthy_home_has_nothing_to_fix(run: Run, home: Callable[[str], Path]) -> None:
+def test_a_healthy_home_has_nothing_to_fix(run, home):
     workspace = home("nb035")
     before = {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()}
     done = run("doctor", "--fix", "--yes")
@@ -145,9 +140,7 @@ def test_a_healthy_home_has_nothing_to_fix(run: Run, home: Callable[[str], Path]
 
 
 @pytest.mark.parametrize(("make", "kind"), [(os.mkfifo, "pipe"), (os.mkdir, "folder")])
-def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(
-    run: Run, broken: Path, make: Callable[[Path], None], kind: str
-) -> None:
+def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(run, broken, make, kind):
     (broken / "USER.md").unlink()
     make(broken / "USER.md")
     told = run("doctor")
@@ -158,7 +151,7 @@ def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(
     assert f"a {kind} lies in the place of USER.md" in done.out
 
 
-def test_a_counter_that_no_archive_ever_reached_is_set_back(run: Run, home: Callable[[str], Path]) -> None:
+def test_a_counter_that_no_archive_ever_reached_is_set_back(run, home):
     workspace = home("nb035")
     counter = workspace / "memory" / ".cursor"
     right = counter.read_text().strip()
@@ -171,9 +164,7 @@ def test_a_counter_that_no_archive_ever_reached_is_set_back(run: Run, home: Call
 
 
 @pytest.mark.parametrize("name", ["copies", "backups"])
-def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(
-    name: str, run: Run, home: Callable[[str], Path]
-) -> None:
+def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(name, run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     place = workspace.parent / "nanomem" / name
@@ -189,7 +180,7 @@ def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(
     assert run("memory", "search", "tea").out
 
 
-def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[[str], Path]) -> None:
+def test_a_damaged_database_is_told_once_and_made_anew(run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     run("memory", "add", "--text", "Likes tea")
@@ -208,7 +199,7 @@ def test_a_damaged_database_is_told_once_and_made_anew(run: Run, home: Callable[
     assert {row["text"] for row in run("memory", "list", "--json").json} >= {"Prefers trains", "Likes tea"}
 
 
-def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(run: Run, home: Callable[[str], Path]) -> None:
+def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     database = workspace.parent / "nanomem" / "nanomem.db"
@@ -219,7 +210,7 @@ def test_what_others_could_read_is_in_the_quarantine_for_its_owner_alone(run: Ru
     assert [path.stat().st_mode & 0o777 for path in (kept, database)] == [0o600, 0o600]
 
 
-def test_an_altered_row_is_named_with_its_field(run: Run, home: Callable[[str], Path]) -> None:
+def test_an_altered_row_is_named_with_its_field(run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     with contextlib.closing(sqlite3.connect(workspace.parent / "nanomem" / "nanomem.db")) as connection:
@@ -230,7 +221,7 @@ def test_an_altered_row_is_named_with_its_field(run: Run, home: Callable[[str], 
     assert "its field text is not what was written" in done.out
 
 
-def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_database_that_is_a_link_is_not_followed(run, home, tmp_path):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
     database = workspace.parent / "nanomem" / "nanomem.db"
@@ -250,9 +241,7 @@ def test_a_database_that_is_a_link_is_not_followed(run: Run, home: Callable[[str
 
 
 @pytest.mark.slow
-def test_a_snapshot_that_ends_in_the_middle_is_written_anew_from_what_is_known(
-    run: Run, home: Callable[[str], Path]
-) -> None:
+def test_a_snapshot_that_ends_in_the_middle_is_written_anew_from_what_is_known(run, home):
     workspace = home("ramfirst")
     snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
     assert run("memory", "add", "--text", "we like tea").code == 0
@@ -268,9 +257,7 @@ def test_a_snapshot_that_ends_in_the_middle_is_written_anew_from_what_is_known(
     assert "LTM_SNAPSHOT.json: the file ends" not in run("doctor").out
 
 
-def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo_brings_it_back(
-    run: Run, home: Callable[[str], Path]
-) -> None:
+def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo_brings_it_back(run, home):
     workspace = home("nb035")
     path = max((workspace.parent / "sessions").glob("*/*.jsonl"), key=lambda one: one.stat().st_size)
     head, *lines = path.read_bytes().splitlines(keepends=True)
@@ -291,7 +278,7 @@ def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "LTM_AUDIT.jsonl"])
-def test_what_it_can_take_out_is_told_with_that(home: Callable[[str], Path], run: Run, name: str) -> None:
+def test_what_it_can_take_out_is_told_with_that(home, run, name):
     file = home("nb035") / "memory" / name
     before = file.read_bytes() if file.exists() else b""
     file.write_bytes(before + b"junk {\n")

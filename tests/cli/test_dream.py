@@ -1,9 +1,6 @@
 """`nanomem dream` and `nanomem --run-dream` on a real agent's history."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -29,16 +26,16 @@ LOG_KEYS = [
 
 
 @pytest.fixture
-def nb035(home) -> Path:
+def nb035(home):
     """The workspace of a nanobot 0.3.5: 282 history entries, 22 commits, 20 of them Dreams."""
     return home("nb035")
 
 
-def user(workspace: Path) -> str:
+def user(workspace):
     return (workspace / "USER.md").read_text("utf-8")
 
 
-def test_the_log_lists_every_commit_newest_first(nb035: Path, run) -> None:
+def test_the_log_lists_every_commit_newest_first(nb035, run):
     rows = run("dream", "log", "--json").json
     assert len(rows) == 22
     assert list(rows[0]) == LOG_KEYS
@@ -50,7 +47,7 @@ def test_the_log_lists_every_commit_newest_first(nb035: Path, run) -> None:
 
 
 @pytest.mark.parametrize("page", [("--limit", "0"), ("--offset", "99")])
-def test_a_page_with_nothing_on_it_does_not_say_that_no_dream_ran(page: tuple[str, str], nb035: Path, run) -> None:
+def test_a_page_with_nothing_on_it_does_not_say_that_no_dream_ran(page, nb035, run):
     changes = len(run("dream", "log", "--json").json)
     dreams = len(run("dream", "log", "--dreams", "--json").json)
     said = "within that limit and offset.\n"
@@ -61,7 +58,7 @@ def test_a_page_with_nothing_on_it_does_not_say_that_no_dream_ran(page: tuple[st
 
 
 @pytest.mark.parametrize("gone", ["HEAD", "objects", "a folder"])
-def test_versions_that_cannot_be_read_are_never_called_none(gone: str, nb035: Path, run) -> None:
+def test_versions_that_cannot_be_read_are_never_called_none(gone, nb035, run):
     folder = nb035 / ".git"
     if gone == "a folder":
         folder.rename(nb035 / "elsewhere")
@@ -86,14 +83,14 @@ def test_versions_that_cannot_be_read_are_never_called_none(gone: str, nb035: Pa
         assert todo in asked.err
 
 
-def test_the_log_fits_80_columns(nb035: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_fits_80_columns(nb035, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("dream", "log").out.splitlines()
     assert len(lines) == 23
     assert all(cell_width(line) <= 80 for line in lines)
 
 
-def test_one_commit_is_shown_with_its_diff(nb035: Path, run) -> None:
+def test_one_commit_is_shown_with_its_diff(nb035, run):
     row = next(row for row in run("dream", "log", "--dreams", "--json").json if row["files"])
     shown = run("dream", "show", row["sha"][:8], "--json").json
     assert shown["sha"] == row["sha"]
@@ -103,13 +100,13 @@ def test_one_commit_is_shown_with_its_diff(nb035: Path, run) -> None:
     assert run("dream", "show", "0000dead").code == 2
 
 
-def test_without_a_sha_the_last_dream_is_shown(nb035: Path, run) -> None:
+def test_without_a_sha_the_last_dream_is_shown(nb035, run):
     last = run("dream", "log", "--dreams", "--json").json[0]["sha"]
     assert run("dream", "show", "--json").json["sha"] == last
     assert run("dream", "show").out == run("dream", "show", last).out
 
 
-def test_two_commits_are_compared(nb035: Path, run) -> None:
+def test_two_commits_are_compared(nb035, run):
     rows = run("dream", "log", "--json").json
     found = run("dream", "diff", rows[-1]["sha"], rows[0]["sha"], "--json").json
     assert found
@@ -117,14 +114,14 @@ def test_two_commits_are_compared(nb035: Path, run) -> None:
     assert run("dream", "diff", rows[0]["sha"], rows[0]["sha"], "--json").json == []
 
 
-def test_status_tells_what_waits(nb035: Path, run) -> None:
+def test_status_tells_what_waits(nb035, run):
     found = run("dream", "status", "--json").json
     assert (found["runs"], found["commits"], found["unprocessed"]) == (20, 22, 80)
     assert "20 in 22 commits" in run("dream", "status").out
 
 
 @pytest.mark.slow
-def test_what_the_rules_cannot_read_is_told_by_run_status_and_compact(nb035: Path, run) -> None:
+def test_what_the_rules_cannot_read_is_told_by_run_status_and_compact(nb035, run):
     add_history(nb035, "[RAW] 1 messages\n[2026-01-02T03:04] USER: I have a new job at the harbour.")
     while run("dream", "status", "--json").json["unprocessed"]:
         done = run("--run-dream", "--max-batch-size", "90", "--max-iterations", "900", "--json").json
@@ -137,7 +134,7 @@ def test_what_the_rules_cannot_read_is_told_by_run_status_and_compact(nb035: Pat
     assert f"{number} entries of them the rules could not read, and no model has." in shown
 
 
-def test_a_home_without_git_has_an_empty_log(ramfirst: Path, run) -> None:
+def test_a_home_without_git_has_an_empty_log(ramfirst, run):
     assert run("dream", "log", "--json").json == []
     assert run("dream", "restore", "--json").json == []
     assert run("dream", "show", "abcdef12").code == 2
@@ -145,7 +142,7 @@ def test_a_home_without_git_has_an_empty_log(ramfirst: Path, run) -> None:
     assert run("dream", "status", "--json").json["git"] is False
 
 
-def add_history(workspace: Path, *contents: str) -> None:
+def add_history(workspace, *contents):
     file = workspace / "memory" / "history.jsonl"
     lines = file.read_bytes().splitlines()
     cursor = json.loads(lines[-1])["cursor"]
@@ -156,7 +153,7 @@ def add_history(workspace: Path, *contents: str) -> None:
     file.write_bytes(b"\n".join([*lines, *(line.encode() for line in new)]) + b"\n")
 
 
-def ready(workspace: Path) -> None:
+def ready(workspace):
     """Two plain facts wait for the next Dream, and nothing else."""
     last = json.loads((workspace / "memory" / "history.jsonl").read_bytes().splitlines()[-1])["cursor"]
     (workspace / "memory" / ".dream_cursor").write_text(str(last))
@@ -165,7 +162,7 @@ def ready(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [["--run-dream"], ["dream", "run"]])
-def test_a_dream_says_what_it_read_and_changed_and_is_undone(line: list[str], nb035: Path, run) -> None:
+def test_a_dream_says_what_it_read_and_changed_and_is_undone(line, nb035, run):
     ready(nb035)
     before = {name: (nb035 / name).read_bytes() for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
     looked = run(*line, "--dry-run", "--json").json
@@ -181,7 +178,7 @@ def test_a_dream_says_what_it_read_and_changed_and_is_undone(line: list[str], nb
     assert {name: (nb035 / name).read_bytes() for name in before} == before
 
 
-def test_a_dream_in_words(nb035: Path, run) -> None:
+def test_a_dream_in_words(nb035, run):
     ready(nb035)
     looked = run("--run-dream", "--dry-run").out
     assert looked.startswith("Read 2 entries")
@@ -193,7 +190,7 @@ def test_a_dream_in_words(nb035: Path, run) -> None:
 
 
 @pytest.mark.slow
-def test_a_dream_shows_the_whole_change_with_the_headings_that_it_made(nb035: Path, run) -> None:
+def test_a_dream_shows_the_whole_change_with_the_headings_that_it_made(nb035, run):
     ready(nb035)
     for name in ("SOUL.md", "USER.md", "memory/MEMORY.md"):
         (nb035 / name).write_text("# Bare\n", "utf-8")
@@ -211,7 +208,7 @@ def test_a_dream_shows_the_whole_change_with_the_headings_that_it_made(nb035: Pa
     assert sum(counts) == sum(line.startswith("  +") for line in lines)
 
 
-def test_the_log_tells_what_was_refused_where_something_was(nb035: Path, run) -> None:
+def test_the_log_tells_what_was_refused_where_something_was(nb035, run):
     assert "Refused" not in run("dream", "log").out
     last = json.loads((nb035 / "memory" / "history.jsonl").read_bytes().splitlines()[-1])["cursor"]
     (nb035 / "memory" / ".dream_cursor").write_text(str(last))
@@ -227,7 +224,7 @@ def test_the_log_tells_what_was_refused_where_something_was(nb035: Path, run) ->
     assert f" {len(done['refused'])} " in shown[1]
 
 
-def test_a_dream_names_the_lines_that_it_could_not_read_and_passes_over_them(nb035: Path, run) -> None:
+def test_a_dream_names_the_lines_that_it_could_not_read_and_passes_over_them(nb035, run):
     ready(nb035)
     history = nb035 / "memory" / "history.jsonl"
     lines = history.read_bytes().splitlines()
@@ -250,7 +247,7 @@ def test_a_dream_names_the_lines_that_it_could_not_read_and_passes_over_them(nb0
     assert run("dream", "status", "--json").json["unprocessed"] == 0
 
 
-def test_a_dream_with_nothing_to_do_is_exit_code_1(nb035: Path, run) -> None:
+def test_a_dream_with_nothing_to_do_is_exit_code_1(nb035, run):
     last = json.loads((nb035 / "memory" / "history.jsonl").read_bytes().splitlines()[-1])["cursor"]
     (nb035 / "memory" / ".dream_cursor").write_text(str(last))
     result = run("--run-dream")
@@ -258,14 +255,14 @@ def test_a_dream_with_nothing_to_do_is_exit_code_1(nb035: Path, run) -> None:
     assert result.err.count("\n") == 1
 
 
-def test_the_size_of_a_dream_is_bounded(nb035: Path, run) -> None:
+def test_the_size_of_a_dream_is_bounded(nb035, run):
     ready(nb035)
     looked = run("--run-dream", "--dry-run", "--max-batch-size", "1", "--max-iterations", "1", "--json").json
     assert (looked["read"], looked["remaining"]) == (1, 1)
     assert len(looked["edits"]) <= 1
 
 
-def test_a_dream_that_takes_too_long_changes_nothing(nb035: Path, run) -> None:
+def test_a_dream_that_takes_too_long_changes_nothing(nb035, run):
     ready(nb035)
     before = user(nb035)
     result = run("--run-dream", "--timeout", "0.000001")
@@ -274,7 +271,7 @@ def test_a_dream_that_takes_too_long_changes_nothing(nb035: Path, run) -> None:
     assert user(nb035) == before
 
 
-def restorable(run) -> str:
+def restorable(run):
     """A Dream that can be taken back without a conflict."""
     for row in run("dream", "restore", "--json").json:
         plan = run("dream", "restore", row["sha"], "--dry-run", "--json").json
@@ -283,7 +280,7 @@ def restorable(run) -> str:
     raise AssertionError("no Dream can be taken back")
 
 
-def test_a_dream_is_taken_back_after_a_look(nb035: Path, run) -> None:
+def test_a_dream_is_taken_back_after_a_look(nb035, run):
     ready(nb035)
     sha = run("--run-dream", "--json").json["sha"]
     before = {name: (nb035 / name).read_bytes() for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")}
@@ -302,12 +299,12 @@ def test_a_dream_is_taken_back_after_a_look(nb035: Path, run) -> None:
     assert {name: (nb035 / name).read_bytes() for name in before} == before
 
 
-def test_restore_alone_lists_the_dreams(nb035: Path, run) -> None:
+def test_restore_alone_lists_the_dreams(nb035, run):
     assert len(run("dream", "restore", "--json").json) == 20
     assert len(run("dream", "restore").out.splitlines()) == 21
 
 
-def test_both_sides_of_a_conflict_and_the_single_edits_are_shown(nb035: Path, run) -> None:
+def test_both_sides_of_a_conflict_and_the_single_edits_are_shown(nb035, run):
     rows = run("dream", "restore", "--json").json
     plans = [run("dream", "restore", row["sha"], "--dry-run", "--json").json for row in rows]
     plan = next(plan for plan in plans if plan["conflicts"] and len(plan["edits"]) > 1)
@@ -329,7 +326,7 @@ def test_both_sides_of_a_conflict_and_the_single_edits_are_shown(nb035: Path, ru
     assert (nb035 / one["path"]).read_text("utf-8") == text.replace(one["added"][0] + "\n", "", 1)
 
 
-def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> None:
+def test_a_restore_that_later_edits_forbid_names_the_lines(nb035, run):
     blocked = next(
         row["sha"]
         for row in run("dream", "restore", "--json").json
@@ -342,7 +339,7 @@ def test_a_restore_that_later_edits_forbid_names_the_lines(nb035: Path, run) -> 
 
 
 @pytest.mark.slow
-def test_what_later_edits_changed_as_well_is_settled_for_either_side(nb035: Path, run) -> None:
+def test_what_later_edits_changed_as_well_is_settled_for_either_side(nb035, run):
     files = [nb035 / name for name in ("SOUL.md", "USER.md", "memory/MEMORY.md")]
     before = [file.read_bytes() for file in files]
     found = 0
@@ -363,7 +360,7 @@ def test_what_later_edits_changed_as_well_is_settled_for_either_side(nb035: Path
     assert found
 
 
-def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -> None:
+def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035, run):
     ready(nb035)
     add_history(nb035, "- [durable] Sam said: You got this!\n- [permanent] Sam said: Hi! How are you?\n- [skip] rain")
     looked = run("--run-dream", "--dry-run").out
@@ -377,7 +374,7 @@ def test_each_skipped_line_is_named_with_its_mark_and_reason(nb035: Path, run) -
 
 
 @pytest.mark.slow
-def test_who_made_a_change_is_told_in_the_same_words_everywhere(nb035: Path, run) -> None:
+def test_who_made_a_change_is_told_in_the_same_words_everywhere(nb035, run):
     run("dream", "run", "--max-batch-size", "80")
     for file in (nb035 / "USER.md", nb035 / "SOUL.md", nb035 / "memory" / "MEMORY.md"):
         file.write_text(file.read_text() + "- written elsewhere\n")
@@ -396,7 +393,7 @@ def test_who_made_a_change_is_told_in_the_same_words_everywhere(nb035: Path, run
         assert f"By       {who}, " in run("dream", "show", sha).out
 
 
-def test_a_look_at_bringing_a_file_back_names_it_and_says_when_nothing_would_change(nb035: Path, run) -> None:
+def test_a_look_at_bringing_a_file_back_names_it_and_says_when_nothing_would_change(nb035, run):
     newest = next(row["sha"] for row in run("dream", "versions", "USER.md", "--json").json if row["sha"])
     same = run("dream", "restore", newest, "--file", "USER.md", "--as-of", "--dry-run")
     assert (same.code, same.out.split("\n")[0]) == (1, "Nothing would change: the file is as it was then.")
@@ -405,7 +402,7 @@ def test_a_look_at_bringing_a_file_back_names_it_and_says_when_nothing_would_cha
     assert (other.code, other.out.startswith(f"Would bring back USER.md as of {older[:8]}: ")) == (0, True)
 
 
-def test_no_example_names_a_commit_that_only_one_workspace_has(run) -> None:
+def test_no_example_names_a_commit_that_only_one_workspace_has(run):
     for name in ("restore", "show", "diff", "versions"):
         said = run("dream", name, "--help").out
         assert "SHA" in said

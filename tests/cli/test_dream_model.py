@@ -1,40 +1,35 @@
 """`--dreamer model` on the command line, on a real agent's home, against a scripted endpoint."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
-from tests.model.server import KEY, ModelServer, Reply, says, status
+from tests.model.server import KEY, says, status
 
 FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md", "memory/.dream_cursor")
 
 
 @pytest.fixture
-def nb035(home) -> Path:
+def nb035(home):
     """A workspace with one fact that waits for the next Dream."""
     return with_a_fact(home("nb035"))
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+def endpoint(monkeypatch):
     """`endpoint(reply, …)`: a server with that script, which is the model of this test's settings."""
     with endpoints(monkeypatch) as serve:
         yield serve
 
 
-def state(workspace: Path) -> dict[str, bytes]:
+def state(workspace):
     return {name: (workspace / name).read_bytes() for name in FILES}
 
 
 @pytest.mark.parametrize("line", [["--run-dream"], ["dream", "run"]])
-def test_a_dream_by_a_model_tells_what_it_took(line: list[str], nb035: Path, endpoint: Any, run: Any) -> None:
+def test_a_dream_by_a_model_tells_what_it_took(line, nb035, endpoint, run):
     server = endpoint(study(), step(PORT, {"file": "AGENTS.md", "new": "- x"}))
     before = state(nb035)
     looked = run(*line, "--dreamer", "model", "--dry-run", "--json").json
@@ -51,7 +46,7 @@ def test_a_dream_by_a_model_tells_what_it_took(line: list[str], nb035: Path, end
     assert state(nb035) == before
 
 
-def test_in_words(nb035: Path, endpoint: Any, run: Any) -> None:
+def test_in_words(nb035, endpoint, run):
     endpoint(
         study("a port\n\x1b]52;c;aGk=\x07 is new"), step(PORT, {"file": "\x1b[2JAGENTS.md", "new": "- \x1b[31mred"})
     )
@@ -75,9 +70,7 @@ def test_in_words(nb035: Path, endpoint: Any, run: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("phase", [0, 1])
-def test_a_failing_endpoint_is_exit_code_2_and_one_line(
-    bad: Reply, words: str, phase: int, nb035: Path, endpoint: Any, run: Any
-) -> None:
+def test_a_failing_endpoint_is_exit_code_2_and_one_line(bad, words, phase, nb035, endpoint, run):
     endpoint(*[study()][:phase], bad)
     before = state(nb035)
     for flags in ((), ("--json",)):
@@ -90,7 +83,7 @@ def test_a_failing_endpoint_is_exit_code_2_and_one_line(
     assert state(nb035) == before
 
 
-def test_nobody_listens(nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_listens(nb035, endpoint, run, monkeypatch):
     endpoint(study())
     monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", "http://127.0.0.1:9/v1")
     before = state(nb035)
@@ -100,7 +93,7 @@ def test_nobody_listens(nb035: Path, endpoint: Any, run: Any, monkeypatch: pytes
     assert state(nb035) == before
 
 
-def test_the_time_that_it_is_given(nb035: Path, endpoint: Any, run: Any) -> None:
+def test_the_time_that_it_is_given(nb035, endpoint, run):
     endpoint(says({"facts": []}, wait=30))
     before = state(nb035)
     result = run("--run-dream", "--dreamer", "model", "--timeout", "0.5")
@@ -109,7 +102,7 @@ def test_the_time_that_it_is_given(nb035: Path, endpoint: Any, run: Any) -> None
     assert state(nb035) == before
 
 
-def test_the_key_is_written_nowhere(nb035: Path, endpoint: Any, run: Any) -> None:
+def test_the_key_is_written_nowhere(nb035, endpoint, run):
     endpoint(study(f"the key is {KEY}", text=f"{KEY} is the key"), step(PORT, {"new": f"- the key is {KEY}"}))
     result = run("--run-dream", "--dreamer", "model")
     assert result.code == 0
@@ -119,9 +112,7 @@ def test_the_key_is_written_nowhere(nb035: Path, endpoint: Any, run: Any) -> Non
     assert [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
 
 
-def test_rules_ask_nobody_and_the_settings_choose(
-    nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_ask_nobody_and_the_settings_choose(nb035, endpoint, run, monkeypatch):
     server = endpoint(study(), step(PORT))
     monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "rules")
     assert run("--run-dream", "--dry-run", "--json").json["dreamer"] == "rules"
@@ -134,9 +125,7 @@ def test_rules_ask_nobody_and_the_settings_choose(
     assert len(server.asked) == asked
 
 
-def test_the_agents_own_provider_is_asked(
-    nb035: Path, endpoint: Any, run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_agents_own_provider_is_asked(nb035, endpoint, run, monkeypatch):
     server = endpoint(study(), step(PORT))
     for name in ("BASE_URL", "NAME", "KEY"):
         monkeypatch.delenv(f"NANOMEM_MODEL_{name}")
@@ -152,14 +141,14 @@ def test_the_agents_own_provider_is_asked(
     assert server.asked[0].body["model"] == "small-one"
 
 
-def test_without_a_model_it_says_so(nb035: Path, run: Any) -> None:
+def test_without_a_model_it_says_so(nb035, run):
     result = run("--run-dream", "--dreamer", "model")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert "no language model is set up" in result.err
     assert "--dreamer rules" in result.err
 
 
-def test_what_the_model_found_and_made_no_edit_of_is_named(nb035: Path, endpoint: Any, run: Any) -> None:
+def test_what_the_model_found_and_made_no_edit_of_is_named(nb035, endpoint, run):
     endpoint(study(), step())
     told = run("--run-dream", "--dreamer", "model").out
     assert "Nothing changed; 1 fact found: the model found it and made no edit of it (1)." in told
@@ -167,7 +156,7 @@ def test_what_the_model_found_and_made_no_edit_of_is_named(nb035: Path, endpoint
     assert "Nothing to remember" not in told
 
 
-def test_a_refused_line_as_long_as_an_entry_is_cut_where_it_is_printed(nb035: Path, endpoint: Any, run: Any) -> None:
+def test_a_refused_line_as_long_as_an_entry_is_cut_where_it_is_printed(nb035, endpoint, run):
     endpoint(study(), step({**PORT, "new": f"- {'word ' * 1500}"}))
     told = run("--run-dream", "--dreamer", "model").out
     (line,) = (line for line in told.splitlines() if line.startswith("Refused ("))

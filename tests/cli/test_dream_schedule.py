@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from nanomem_tui.cli.commands.dream_schedule import Ending
-from tests.cli.conftest import Run
-from tests.model.server import KEY, Asked, ModelServer, Reply, says, status
+from tests.model.server import KEY, ModelServer, says, status
 from tests.store.git_samples import needs_git
 
 pytestmark = [needs_git, pytest.mark.slow]
@@ -26,7 +25,7 @@ ENTRY = {"cursor": 1, "timestamp": "2026-04-03 00:02", "content": "- [durable] U
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A workspace with one entry, of no agent that dreams."""
     made = tmp_path / "of %u's $HOME" / "workspace"
     (made / "memory").mkdir(parents=True)
@@ -37,12 +36,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def user(workspace: Path) -> str:
+def user(workspace):
     file = workspace / "USER.md"
     return file.read_text() if file.exists() else ""
 
 
-def test_one_look_dreams_when_it_is_due_and_says_when_it_is_not(workspace: Path, run: Run) -> None:
+def test_one_look_dreams_when_it_is_due_and_says_when_it_is_not(workspace, run):
     first = run("dream", "schedule", "--once")
     assert (first.code, "dreamt over 1 entry: USER.md +" in first.out) == (0, True)
     assert "- User likes tea" in user(workspace)
@@ -52,14 +51,14 @@ def test_one_look_dreams_when_it_is_due_and_says_when_it_is_not(workspace: Path,
     assert run("undo").code == 1, "what a schedule did is no change of a person"
 
 
-def test_a_cursor_below_zero_counts_as_no_entry_read(workspace: Path, run: Run) -> None:
+def test_a_cursor_below_zero_counts_as_no_entry_read(workspace, run):
     (workspace / "memory" / ".dream_cursor").write_text("-5")
     assert run("dream", "run").code == 0
     assert "the cursor goes back from 1 to 0: the next Dream reads 1 entry again" in run("undo").out
     assert (workspace / "memory" / ".dream_cursor").read_text() == "-5"
 
 
-def test_a_cursor_ahead_of_the_last_entry_is_told_wherever_what_waits_is(workspace: Path, run: Run) -> None:
+def test_a_cursor_ahead_of_the_last_entry_is_told_wherever_what_waits_is(workspace, run):
     cursor = workspace / "memory" / ".dream_cursor"
     cursor.write_text("8")
     os.utime(cursor, (0, 0))  # so that one is due
@@ -80,7 +79,7 @@ def test_a_cursor_ahead_of_the_last_entry_is_told_wherever_what_waits_is(workspa
     assert run("dream", "run").code == 0
 
 
-def test_a_dream_that_a_person_took_back_does_not_come_back_by_itself(workspace: Path, run: Run) -> None:
+def test_a_dream_that_a_person_took_back_does_not_come_back_by_itself(workspace, run):
     run("config", "set", "dream_schedule", "on")
     assert run("dream", "run").code == 0
     undone = run("undo")
@@ -96,7 +95,7 @@ def test_a_dream_that_a_person_took_back_does_not_come_back_by_itself(workspace:
     assert "took back" not in run("dream", "status").out
 
 
-def test_off_says_why_and_is_exit_code_1(workspace: Path, run: Run) -> None:
+def test_off_says_why_and_is_exit_code_1(workspace, run):
     run("config", "set", "dream_schedule", "off")
     off = run("dream", "schedule", "--once")
     assert (off.code, "off: dream_schedule is off" in off.out, user(workspace)) == (1, True, "")
@@ -107,7 +106,7 @@ def test_off_says_why_and_is_exit_code_1(workspace: Path, run: Run) -> None:
     assert "no Dream would run" in run("dream", "schedule", "--print", "cron").err
 
 
-def test_a_failure_is_told_on_stderr_with_exit_code_2_and_in_the_status(workspace: Path, run: Run) -> None:
+def test_a_failure_is_told_on_stderr_with_exit_code_2_and_in_the_status(workspace, run):
     (workspace / "USER.md").write_bytes(b"\xff")
     failed = run("dream", "schedule", "--once")
     assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1)
@@ -116,7 +115,7 @@ def test_a_failure_is_told_on_stderr_with_exit_code_2_and_in_the_status(workspac
     assert "1 time in a row: a memory file holds bytes" in run("dream", "status").out
 
 
-def test_the_status_says_how_often_and_when(workspace: Path, run: Run) -> None:
+def test_the_status_says_how_often_and_when(workspace, run):
     shown = run("dream", "status").out
     assert "every 2 h in the console and `nanomem dream schedule`: no agent dreams here by itself" in shown
     run("config", "set", "dream_cron", "0 */6 * * *")
@@ -125,10 +124,10 @@ def test_the_status_says_how_often_and_when(workspace: Path, run: Run) -> None:
     assert (found["on"], found["every_h"], found["cron"], found["failures"]) == (True, 2.0, "0 */6 * * *", 0)
 
 
-def test_a_unit_of_systemd_is_read_back_as_it_was_meant(workspace: Path, run: Run, tmp_path: Path) -> None:
+def test_a_unit_of_systemd_is_read_back_as_it_was_meant(workspace, run, tmp_path):
     text = run("dream", "schedule", "--print", "systemd").out
     unit = configparser.ConfigParser(interpolation=None, strict=True)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.optionxform = str
     unit.read_string(text)
     assert set(unit) == {"DEFAULT", "Unit", "Service", "Install"}
     words = [word.replace("$$", "$").replace("%%", "%") for word in shlex.split(unit["Service"]["ExecStart"])]
@@ -140,7 +139,7 @@ def test_a_unit_of_systemd_is_read_back_as_it_was_meant(workspace: Path, run: Ru
     assert user(workspace) == ""
 
 
-def test_cron_looks_at_the_minutes_of_the_cron_line(workspace: Path, run: Run) -> None:
+def test_cron_looks_at_the_minutes_of_the_cron_line(workspace, run):
     for cron, minutes in (("*/3 * * * *", "*/3"), ("17 4 * * *", "17")):
         run("config", "set", "dream_cron", cron)
         line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
@@ -151,16 +150,14 @@ def test_cron_looks_at_the_minutes_of_the_cron_line(workspace: Path, run: Run) -
     ("facts", "minutes"),
     [("0 3 * * *", "*/10"), ("*/5 * * * *", "*/5"), ("* * * * *", "*"), ("15 3 * * *", "0,10,15,20,30,40,50")],
 )
-def test_cron_looks_at_the_minutes_of_facts_too_and_names_none_twice(
-    facts: str, minutes: str, workspace: Path, run: Run
-) -> None:
+def test_cron_looks_at_the_minutes_of_facts_too_and_names_none_twice(facts, minutes, workspace, run):
     run("config", "set", "crystallize_schedule", facts)
     line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
     assert line.startswith(f"{minutes} * * * * ")
     assert f"cron {facts}" in run("dream", "status").out
 
 
-def test_a_cron_line_that_is_not_understood_is_said(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cron_line_that_is_not_understood_is_said(workspace, run, monkeypatch):
     run("config", "set", "dream_cron", "*/3 * * * *")
     monkeypatch.setattr("nanomem_tui.dreams.schedule.cron_trouble", lambda cron: "five fields are wanted")
     said = "Note: the cron line '*/3 * * * *' is not understood (five fields are wanted), the interval counts\n"
@@ -169,7 +166,7 @@ def test_a_cron_line_that_is_not_understood_is_said(workspace: Path, run: Run, m
     assert said in run("dream", "schedule", "--print", "cron").err
 
 
-def test_a_line_of_cron_is_one_that_a_shell_reads_back(workspace: Path, run: Run) -> None:
+def test_a_line_of_cron_is_one_that_a_shell_reads_back(workspace, run):
     line = run("dream", "schedule", "--print", "cron").out.splitlines()[-1]
     fields, command = line.split()[:5], line.split(maxsplit=5)[5]
     assert fields == ["*/10", "*", "*", "*", "*"]
@@ -181,12 +178,12 @@ def test_a_line_of_cron_is_one_that_a_shell_reads_back(workspace: Path, run: Run
     assert run("dream", "schedule", "--print", "cron", "--json").json["unit"] == "cron"
 
 
-def program(*args: str) -> subprocess.Popen[str]:
+def program(*args):
     line = [sys.executable, "-m", "nanomem_tui", "dream", "schedule", *args]
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
 
 
-def said(process: subprocess.Popen[str], what: str, seconds: float = 60) -> str:
+def said(process, what, seconds=60):
     """The next line that holds `what`."""
     assert process.stdout is not None
     patience = threading.Timer(seconds, process.kill)
@@ -201,7 +198,7 @@ def said(process: subprocess.Popen[str], what: str, seconds: float = 60) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_the_program_dreams_waits_and_ends_cleanly(workspace: Path, number: signal.Signals) -> None:
+def test_the_program_dreams_waits_and_ends_cleanly(workspace, number):
     process = program()
     said(process, "dreamt over 1 entry")
     said(process, "waiting: not due before")
@@ -211,7 +208,7 @@ def test_the_program_dreams_waits_and_ends_cleanly(workspace: Path, number: sign
     assert "- User likes tea" in user(workspace)
 
 
-def test_its_json_is_one_object_a_line(workspace: Path) -> None:
+def test_its_json_is_one_object_a_line(workspace):
     process = program("--json")
     first = json.loads(said(process, "dreamt"))
     assert (first["kind"], first["result"]["read"], first["result"]["usage"]["tokens_in"]) == ("dreamt", 1, 0)
@@ -220,12 +217,12 @@ def test_its_json_is_one_object_a_line(workspace: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_workspace_that_is_not_there_is_refused_at_once(run: Run, tmp_path: Path) -> None:
+def test_a_workspace_that_is_not_there_is_refused_at_once(run, tmp_path):
     refused = run("dream", "schedule", "--workspace", tmp_path / "none")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
-def test_signals_are_as_before_when_it_is_over() -> None:
+def test_signals_are_as_before_when_it_is_over():
     before = [signal.getsignal(number) for number in Ending.SIGNALS]
     with Ending() as ending:
         assert not ending.wait(0)
@@ -239,7 +236,7 @@ def test_signals_are_as_before_when_it_is_over() -> None:
 # With a language model
 
 
-def hurry(workspace: Path) -> dict[str, Any]:
+def hurry(workspace):
     """Make the next try due now; returns what the schedule remembers."""
     file = workspace / "memory" / "nanomem" / "dream-schedule.json"
     kept: dict[str, Any] = json.loads(file.read_text())
@@ -247,19 +244,17 @@ def hurry(workspace: Path) -> dict[str, Any]:
     return kept
 
 
-def of_model(monkeypatch: pytest.MonkeyPatch, server: ModelServer) -> None:
+def of_model(monkeypatch, server):
     settings = {"DREAM_DREAMER": "model", "MODEL_BASE_URL": server.url, "MODEL_NAME": "scripted", "MODEL_KEY": KEY}
     for name, value in settings.items():
         monkeypatch.setenv(f"NANOMEM_{name}", value)
 
 
-def declines_poison(asked: Asked) -> Reply:
+def declines_poison(asked):
     return status(400) if "poison" in asked.text else says({"analysis": "nothing new", "facts": []})
 
 
-def test_what_a_model_will_not_read_is_read_by_rules_and_the_rest_by_the_model(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_model_will_not_read_is_read_by_rules_and_the_rest_by_the_model(workspace, run, monkeypatch):
     contents = ["- tea", "- coffee", "- [durable] User keeps poison ivy", "- rain"]
     rows = [{**ENTRY, "cursor": cursor, "content": content} for cursor, content in enumerate(contents, 1)]
     (workspace / "memory" / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -278,9 +273,7 @@ def test_what_a_model_will_not_read_is_read_by_rules_and_the_rest_by_the_model(
     assert KEY.encode() not in b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
 
 
-def test_nobody_there_is_told_and_no_entry_is_given_up(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_there_is_told_and_no_entry_is_given_up(workspace, run, monkeypatch):
     monkeypatch.setenv("NANOMEM_MODEL_TIMEOUT_SECONDS", "1")
     with ModelServer() as server:
         of_model(monkeypatch, server)
@@ -291,9 +284,7 @@ def test_nobody_there_is_told_and_no_entry_is_given_up(
     assert run("dream", "status", "--json").json["unprocessed"] == 1
 
 
-def test_told_to_end_while_a_model_thinks_it_ends_and_changes_nothing(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_told_to_end_while_a_model_thinks_it_ends_and_changes_nothing(workspace, monkeypatch):
     with ModelServer(says({"analysis": "late", "facts": []}, wait=30)) as server:
         of_model(monkeypatch, server)
         process = program()

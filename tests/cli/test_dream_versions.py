@@ -1,9 +1,6 @@
 """`nanomem dream versions` and `dream restore --as-of` on a real agent's history."""
 
-from __future__ import annotations
-
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -11,16 +8,16 @@ MEMORY = "memory/MEMORY.md"
 
 
 @pytest.fixture
-def nb035(home) -> Path:
+def nb035(home):
     """The workspace of a nanobot 0.3.5: 22 commits, 20 of them Dreams."""
     return home("nb035")
 
 
-def git(workspace: Path, *words: str) -> str:
+def git(workspace, *words):
     return subprocess.run(["git", *words], cwd=workspace, capture_output=True, text=True, check=True).stdout
 
 
-def test_the_versions_of_a_file_newest_first(nb035: Path, run) -> None:
+def test_the_versions_of_a_file_newest_first(nb035, run):
     rows = run("dream", "versions", "MEMORY.md", "--json").json
     assert [row["sha"] for row in rows] == git(nb035, "log", "--first-parent", "--format=%H", "--", MEMORY).split()
     assert list(rows[0]) == ["id", "sha", "at", "who", "message", "file", "added", "removed"]
@@ -32,7 +29,7 @@ def test_the_versions_of_a_file_newest_first(nb035: Path, run) -> None:
     assert run("dream", "versions", "MEMORY.md").out.splitlines()[1].startswith("now ")
 
 
-def test_a_file_as_of_a_commit(nb035: Path, run) -> None:
+def test_a_file_as_of_a_commit(nb035, run):
     sha = run("dream", "versions", "USER.md", "--json").json[-1]["sha"]
     then = git(nb035, "show", f"{sha}:USER.md")
     found = run("dream", "versions", "USER.md", sha[:8], "--json").json
@@ -42,7 +39,7 @@ def test_a_file_as_of_a_commit(nb035: Path, run) -> None:
     assert run("dream", "versions", "USER.md", "0000dead").code == 2
 
 
-def test_a_file_is_brought_back_as_of_a_commit(nb035: Path, run) -> None:
+def test_a_file_is_brought_back_as_of_a_commit(nb035, run):
     file, others = nb035 / "USER.md", [nb035 / "SOUL.md", nb035 / MEMORY]
     before, kept = file.read_bytes(), [other.read_bytes() for other in others]
     newest, *_, sha = (row["sha"] for row in run("dream", "versions", "USER.md", "--json").json)
@@ -62,12 +59,12 @@ def test_a_file_is_brought_back_as_of_a_commit(nb035: Path, run) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_version_goes_with_one_file_and_nothing_else(nb035: Path, run) -> None:
+def test_a_version_goes_with_one_file_and_nothing_else(nb035, run):
     sha = run("dream", "versions", "USER.md", "--json").json[-1]["sha"]
     for more in ([], ["--file", "USER.md", "--hunk", "1"], ["--file", "USER.md", "--whole"]):
         result = run("dream", "restore", sha, "--as-of", *more)
         assert (result.code, result.err.count("\n")) == (2, 1)
 
 
-def test_where_no_dream_ran_there_is_no_version(nb035: Path, run, ramfirst: Path) -> None:
+def test_where_no_dream_ran_there_is_no_version(nb035, run, ramfirst):
     assert run("dream", "versions", "USER.md", "--json").json == []

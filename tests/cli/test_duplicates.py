@@ -1,18 +1,13 @@
 """`nanomem duplicates`: what says the same, how it differs, and one made of it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def ids(tmp_path, monkeypatch):
     """The ids of two sure duplicates, two items that are nearly the same, and two of two scopes."""
     made = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
@@ -27,11 +22,11 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return added
 
 
-def there(run: Run) -> set[str]:
+def there(run):
     return {row["id"] for row in run("memory", "list", "--json").json}
 
 
-def test_the_list_tells_what_is_sure_and_why_the_rest_is_not(ids: list[str], run: Run) -> None:
+def test_the_list_tells_what_is_sure_and_why_the_rest_is_not(ids, run):
     rows = run("duplicates", "list", "--json").json
 
     assert [(row["grade"], row["sure"]) for row in rows] == [("same", True), ("scopes", False), ("near", False)]
@@ -44,7 +39,7 @@ def test_the_list_tells_what_is_sure_and_why_the_rest_is_not(ids: list[str], run
     assert "\x1b" not in shown
 
 
-def test_show_tells_how_the_members_and_any_two_items_differ(ids: list[str], run: Run) -> None:
+def test_show_tells_how_the_members_and_any_two_items_differ(ids, run):
     near = run("duplicates", "show", ids[3])
     assert "leaves out: upstairs" in near.out
     assert "needs a look" in near.out
@@ -54,7 +49,7 @@ def test_show_tells_how_the_members_and_any_two_items_differ(ids: list[str], run
     assert two["items"][1]["differences"]
 
 
-def test_all_that_is_sure_is_merged_and_nothing_else(ids: list[str], run: Run) -> None:
+def test_all_that_is_sure_is_merged_and_nothing_else(ids, run):
     before = there(run)
     assert "stays" in run("duplicates", "merge", "--sure", "--dry-run").out
     assert there(run) == before
@@ -71,7 +66,7 @@ def test_all_that_is_sure_is_merged_and_nothing_else(ids: list[str], run: Run) -
     assert run("duplicates", "merge", "--sure").out == "No duplicates.\n"
 
 
-def test_what_needs_a_look_is_merged_only_after_a_yes(ids: list[str], run: Run) -> None:
+def test_what_needs_a_look_is_merged_only_after_a_yes(ids, run):
     refused = run("duplicates", "merge", ids[3])
     assert refused.code
     assert {ids[3], ids[4]} <= there(run)
@@ -81,7 +76,7 @@ def test_what_needs_a_look_is_merged_only_after_a_yes(ids: list[str], run: Run) 
     assert ids[4] not in there(run)
 
 
-def test_items_of_two_scopes_want_the_one_that_stays(ids: list[str], run: Run) -> None:
+def test_items_of_two_scopes_want_the_one_that_stays(ids, run):
     refused = run("duplicates", "merge", ids[5], "--yes")
     assert refused.code
     assert "--into" in refused.err
@@ -89,7 +84,7 @@ def test_items_of_two_scopes_want_the_one_that_stays(ids: list[str], run: Run) -
     assert ids[5] not in there(run)
 
 
-def test_what_is_kept_disabled_or_deleted_is_asked_no_more(ids: list[str], run: Run) -> None:
+def test_what_is_kept_disabled_or_deleted_is_asked_no_more(ids, run):
     run("duplicates", "keep", ids[0])
     assert all(ids[0] not in row["id"] for row in run("duplicates", "list", "--json").json)
     run("undo")
@@ -103,6 +98,6 @@ def test_what_is_kept_disabled_or_deleted_is_asked_no_more(ids: list[str], run: 
     assert ids[2] not in there(run)
 
 
-def test_a_name_that_is_none_is_told(ids: list[str], run: Run) -> None:
+def test_a_name_that_is_none_is_told(ids, run):
     assert "duplicates list" in run("duplicates", "show", "nowhere").err
     assert run("duplicates", "merge").code

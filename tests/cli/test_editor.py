@@ -1,19 +1,12 @@
 """Editing in the person's own editor: what was written there is not lost."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-
 
 @pytest.mark.slow
-def test_what_was_written_of_an_item_that_somebody_deleted_meanwhile_is_printed(
-    workspace: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_written_of_an_item_that_somebody_deleted_meanwhile_is_printed(workspace, run, tmp_path, monkeypatch):
     """The editor is a program that deletes the item by another process before it writes."""
     run("memory", "add", "--text", "Likes tea")
     key = run("memory", "list", "--json").json[0]["id"]
@@ -32,7 +25,7 @@ HIDDEN = "# User\n\n- abc\u200f \u05e9\u05dc\u05d5\u05dd\n- Donau\xadschiff\n- \
 
 
 @pytest.fixture
-def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def editor(tmp_path, monkeypatch):
     """An editor that reads any line ends, writes line feeds, and makes `new` of `old`."""
     script = tmp_path / "editor.py"
     script.write_text(
@@ -46,7 +39,7 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.usefixtures("editor")
-def test_only_the_edited_line_of_a_file_changes(workspace: Path, run: Run, ends: str, codec: str) -> None:
+def test_only_the_edited_line_of_a_file_changes(workspace, run, ends, codec):
     path = workspace / "USER.md"
     before = HIDDEN.replace("\n", ends).encode(codec)
     path.write_bytes(before)
@@ -57,9 +50,7 @@ def test_only_the_edited_line_of_a_file_changes(workspace: Path, run: Run, ends:
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_text_that_is_given_is_written_in_the_encoding_of_the_file(
-    workspace: Path, run: Run, tmp_path: Path, codec: str
-) -> None:
+def test_a_text_that_is_given_is_written_in_the_encoding_of_the_file(workspace, run, tmp_path, codec):
     path, given = workspace / "USER.md", tmp_path / "given.md"
     path.write_bytes("# User\r\n- café\r\n".encode("utf-16"))
     given.write_bytes("# User\n- thé\n".encode(codec))
@@ -72,7 +63,7 @@ def test_a_text_that_is_given_is_written_in_the_encoding_of_the_file(
     ["one old\r\ntwo\r\n\r\nthree", "an old\nmixed\r\nend", "\ufeffold abc\u200f\xad\x1b[0m", "a old\u2028b\x85c"],
 )
 @pytest.mark.usefixtures("editor")
-def test_only_the_edited_words_of_an_item_change(workspace: Path, run: Run, text: str) -> None:
+def test_only_the_edited_words_of_an_item_change(workspace, run, text):
     from nanomem_tui import open_workspace
 
     with open_workspace(workspace) as ws:

@@ -1,8 +1,6 @@
 """What an empty answer says of where the memory is, totals of what is cut, errors that say what to do, and the commands
 for fields, merges and pins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize("args", [("memory", "list"), ("memory", "search", "penicillin"), ("recall", "penicillin")])
-def test_an_agent_that_keeps_files_is_told_of(home: Home, run: Run, args: tuple[str, ...]) -> None:
+def test_an_agent_that_keeps_files_is_told_of(home, run, args):
     home("nb035")
     found = run(*args)
     assert found.code == 0
@@ -28,7 +26,7 @@ def test_an_agent_that_keeps_files_is_told_of(home: Home, run: Run, args: tuple[
     assert run(*args, "--json").err == ""
 
 
-def test_a_recall_names_the_command_that_imports_what_is_only_listed(home: Home, run: Run) -> None:
+def test_a_recall_names_the_command_that_imports_what_is_only_listed(home, run):
     workspace = home("ftswal")
     found = run("recall", "window seats")
     database = workspace.parent / "memory" / "longterm.db"
@@ -42,9 +40,7 @@ def test_a_recall_names_the_command_that_imports_what_is_only_listed(home: Home,
 
 
 @pytest.mark.parametrize("line", [("recall", "seats"), ("memory", "search", "seats")])
-def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(
-    home: Home, run: Run, line: tuple[str, ...]
-) -> None:
+def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(home, run, line):
     home("ramfirst")
     for option in ("--chat-id", "--sender-id"):
         found = run(*line, option, "A")
@@ -57,9 +53,7 @@ def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(
     assert run(*line, "--channel", "telegram", "--json").err == ""
 
 
-def test_a_home_without_a_workspace_is_imported_by_the_command_it_names(
-    sample_copy: Callable[[str], Path], run: Run
-) -> None:
+def test_a_home_without_a_workspace_is_imported_by_the_command_it_names(sample_copy, run):
     home = sample_copy("crystal") / "home" / ".nanobot"
     refused = run("memory", "list", "--workspace", home)
     assert refused.code == 2
@@ -70,7 +64,7 @@ def test_a_home_without_a_workspace_is_imported_by_the_command_it_names(
     assert run("memory", "status", "--json", *there).json["items"]["total"] == 91
 
 
-def test_words_that_were_read_as_others_are_told(home: Home, run: Run) -> None:
+def test_words_that_were_read_as_others_are_told(home, run):
     home("nb035")
     run("memory", "add", "--text", "DB: Postgresql 16")
     assert "Read as: postgres → postgresql" in run("recall", "postgres").out
@@ -81,7 +75,7 @@ def test_words_that_were_read_as_others_are_told(home: Home, run: Run) -> None:
     assert run("memory", "search", "--query", "postgresql").err == ""
 
 
-def test_a_profile_and_weights_are_given_on_the_line(home: Home, run: Run) -> None:
+def test_a_profile_and_weights_are_given_on_the_line(home, run):
     home("ramfirst")
     asked = ("recall", "staging host", "--json")
     usual, seed = run(*asked).json["hits"], run(*asked, "--profile", "seed000").json["hits"]
@@ -100,7 +94,7 @@ def test_a_profile_and_weights_are_given_on_the_line(home: Home, run: Run) -> No
     assert "default, seed000, seed001" in run("recall", "x", "--profile", "best").err
 
 
-def test_lessons_that_faded_are_told_and_one_says_why(home: Home, run: Run) -> None:
+def test_lessons_that_faded_are_told_and_one_says_why(home, run):
     home("ramfirst")
     assert "61 (61 enabled, 0 strong enough to be given)" in run("memory", "status").out
     assert run("memory", "status", "--json").json["lessons"]["strong"] == 0
@@ -119,9 +113,7 @@ def test_lessons_that_faded_are_told_and_one_says_why(home: Home, run: Run) -> N
     assert run("recall", "x", "--why-not", "nope").code == 2
 
 
-def test_kind_and_scope_are_listed_where_they_differ_and_there_is_room(
-    home: Home, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kind_and_scope_are_listed_where_they_differ_and_there_is_room(home, run, monkeypatch):
     home("ftswal")
     mixed = run("memory", "list", "--limit", "60").out.splitlines()
     assert mixed[0].split()[:4] == ["ID", "Text", "Kind", "Scope"]
@@ -133,7 +125,7 @@ def test_kind_and_scope_are_listed_where_they_differ_and_there_is_room(
     assert max(map(cell_width, narrow)) <= 80
 
 
-def test_a_preview_of_a_removal_stops_at_twenty(home: Home, run: Run) -> None:
+def test_a_preview_of_a_removal_stops_at_twenty(home, run):
     home("ramfirst")
     line = ("memory", "prune", "--older-than-days", "1", "--dry-run")
     rows = len(run(*line, "--json").json["items"])
@@ -143,7 +135,7 @@ def test_a_preview_of_a_removal_stops_at_twenty(home: Home, run: Run) -> None:
     assert shown[-1] == f"… and {rows - 20:,} more; --json shows all"
 
 
-def test_a_setting_of_the_wrong_kind_says_what_it_must_be(home: Home, run: Run) -> None:
+def test_a_setting_of_the_wrong_kind_says_what_it_must_be(home, run):
     home("nb035")
     for dry in ((), ("--dry-run",)):
         found = run("config", "set", "max_items", "many", *dry)
@@ -151,7 +143,7 @@ def test_a_setting_of_the_wrong_kind_says_what_it_must_be(home: Home, run: Run) 
         assert found.err.endswith("must be a whole number of at least 0, not 'many'. Fix: see `nanomem config show`\n")
 
 
-def test_a_search_that_is_cut_says_how_many_there_are(home: Home, run: Run) -> None:
+def test_a_search_that_is_cut_says_how_many_there_are(home, run):
     home("ftswal")
     args = ("memory", "search", "like window seats")
     every = run(*args, "--json", "--limit", "100").json
@@ -161,14 +153,14 @@ def test_a_search_that_is_cut_says_how_many_there_are(home: Home, run: Run) -> N
     assert run(*args, "--limit", "100").err == ""
 
 
-def test_a_negative_setting_is_out_of_range_not_an_option(home: Home, run: Run) -> None:
+def test_a_negative_setting_is_out_of_range_not_an_option(home, run):
     home("nb035")
     found = run("config", "set", "max_items", "-5", "--dry-run")
     assert found.code == 2
     assert "at least 0, not -5" in found.err
 
 
-def test_an_export_into_no_folder_says_what_to_do(home: Home, run: Run, tmp_path: Path) -> None:
+def test_an_export_into_no_folder_says_what_to_do(home, run, tmp_path):
     home("ftswal")
     found = run("memory", "export", "--to", tmp_path / "no" / "e.jsonl")
     assert found.code == 2
@@ -177,12 +169,12 @@ def test_an_export_into_no_folder_says_what_to_do(home: Home, run: Run, tmp_path
     assert "doctor" not in found.err
 
 
-def test_a_quarantined_file_has_its_own_name() -> None:
+def test_a_quarantined_file_has_its_own_name():
     assert original_name("20261122-0403361a2b-nanomem.db-wal") == "nanomem.db-wal"
     assert original_name("0123456789abcdef-2026-01-02.md") == "2026-01-02.md"
 
 
-def test_items_are_pinned_and_merged(home: Home, run: Run) -> None:
+def test_items_are_pinned_and_merged(home, run):
     home("ramfirst")
     ids = [row["id"] for row in run("memory", "list", "--session", "discord:9001", "--json").json][:3]
     assert run("memory", "pin", ids[0], "--dry-run", "--json").json["dry_run"]
@@ -199,7 +191,7 @@ def test_items_are_pinned_and_merged(home: Home, run: Run) -> None:
     assert left & set(ids[1:]) == {done["item"]["id"]}
 
 
-def test_the_scope_of_an_item_is_edited(home: Home, run: Run) -> None:
+def test_the_scope_of_an_item_is_edited(home, run):
     home("ramfirst")
     key = run("memory", "list", "--json").json[0]["id"]
     assert run("memory", "edit", key, "--scope", "chat").code == 2

@@ -1,32 +1,26 @@
 """Files in other encodings and with other line ends: read everywhere without a mark of it, and kept so by our edits."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-from tests.cli.conftest import Run
 
 CODECS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"]
 NOTE = "# Memory\n\n## Home\n- The café opens at 8\n"
 
 
-def encoded(text: str, codec: str, ends: str = "\n") -> bytes:
+def encoded(text, codec, ends="\n"):
     mark = b"\xfe\xff" if codec == "utf-16-be" else b""
     return mark + text.replace("\n", ends).encode(codec)
 
 
-def clean(text: str) -> bool:
+def clean(text):
     return not any(mark in text for mark in ("\0", "\r", "\ufeff", "\ufffd", "␍", "␀", "U+FEFF"))
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A workspace without a memory."""
     folder = tmp_path / "empty"
     (folder / "memory").mkdir(parents=True)
@@ -36,15 +30,15 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def memory(workspace: Path) -> Path:
+def memory(workspace):
     return workspace / "memory"
 
 
 @pytest.fixture
-def begin(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+def begin(workspace, run, monkeypatch):
     """The block of a turn with that message, as an agent gets it."""
 
-    def block(text: str) -> str:
+    def block(text):
         asked = json.dumps({"channel": "cli", "chat_id": "1", "text": text}).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(asked), encoding="utf-8"))
         return str(run("turn", "begin").json["block"])
@@ -54,7 +48,7 @@ def begin(workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, codec: str, ends: str) -> None:
+def test_a_memory_file_is_one_memory_without_a_mark(run, memory, codec, ends):
     (memory / "MEMORY.md").write_bytes(encoded(NOTE, codec, ends))
     assert run("memory", "backfill", "--yes").code == 0
     assert [one["text"] for one in run("memory", "list", "--json").json] == ["The café opens at 8"]
@@ -65,7 +59,7 @@ def test_a_memory_file_is_one_memory_without_a_mark(run: Run, memory: Path, code
 @pytest.mark.parametrize(
     ("codec", "ends"), [("utf-8-sig", "\r\n"), ("utf-16", "\n"), ("utf-16-be", "\r\n"), ("utf-8", "\r")]
 )
-def test_the_block_of_a_turn_has_no_mark(memory: Path, begin: Callable[[str], str], codec: str, ends: str) -> None:
+def test_the_block_of_a_turn_has_no_mark(memory, begin, codec, ends):
     before = encoded(NOTE, codec, ends)
     (memory / "MEMORY.md").write_bytes(before)
     block = begin("when does the café open?")
@@ -74,9 +68,7 @@ def test_the_block_of_a_turn_has_no_mark(memory: Path, begin: Callable[[str], st
     assert (memory / "MEMORY.md").read_bytes() == before
 
 
-def test_nul_bytes_of_a_power_cut_get_into_no_memory_and_no_block(
-    run: Run, memory: Path, begin: Callable[[str], str]
-) -> None:
+def test_nul_bytes_of_a_power_cut_get_into_no_memory_and_no_block(run, memory, begin):
     (memory / "MEMORY.md").write_bytes(NOTE.encode() + b"\0" * 35 + b"\n- Ana likes\0\0 green tea\n\0\0\0")
     assert clean(begin("hello there"))
     assert {one["text"] for one in run("memory", "list", "--json").json} == {
@@ -86,9 +78,7 @@ def test_nul_bytes_of_a_power_cut_get_into_no_memory_and_no_block(
 
 
 @pytest.mark.parametrize(("name", "codec"), [("a.md", "utf-16"), ("a.txt", "utf-16-be"), ("a.md", "utf-8-sig")])
-def test_an_import_reads_the_encoding_of_the_file(
-    run: Run, memory: Path, tmp_path: Path, name: str, codec: str
-) -> None:
+def test_an_import_reads_the_encoding_of_the_file(run, memory, tmp_path, name, codec):
     path = tmp_path / name
     path.write_bytes(encoded("Ana lives in Évora\n", codec, "\r\n"))
     assert run("memory", "import", path, "--yes").code == 0
@@ -96,7 +86,7 @@ def test_an_import_reads_the_encoding_of_the_file(
 
 
 @pytest.mark.parametrize(("codec", "ends"), [("utf-16", "\n"), ("utf-8-sig", "\r\n"), ("utf-8", "\r\n")])
-def test_notes_and_files_are_found_and_shown_without_a_mark(run: Run, memory: Path, codec: str, ends: str) -> None:
+def test_notes_and_files_are_found_and_shown_without_a_mark(run, memory, codec, ends):
     (memory / "2026-02-21.md").write_bytes(encoded(NOTE, codec, ends))
     (memory.parent / "USER.md").write_bytes(encoded(NOTE, codec, ends))
     shown = run("files", "show", "USER.md")
@@ -107,7 +97,7 @@ def test_notes_and_files_are_found_and_shown_without_a_mark(run: Run, memory: Pa
     assert clean(run("find", "café").out)
 
 
-def test_doctor_names_a_file_in_utf_16_makes_it_utf_8_and_undo_brings_it_back(run: Run, memory: Path) -> None:
+def test_doctor_names_a_file_in_utf_16_makes_it_utf_8_and_undo_brings_it_back(run, memory):
     path = memory / "MEMORY.md"
     before = encoded(NOTE, "utf-16", "\r\n")
     path.write_bytes(before)
@@ -120,7 +110,7 @@ def test_doctor_names_a_file_in_utf_16_makes_it_utf_8_and_undo_brings_it_back(ru
 
 
 @pytest.mark.parametrize(("codec", "ends"), [("utf-16", "\r\n"), ("utf-8-sig", "\n"), ("utf-8", "\r\n")])
-def test_a_dream_and_its_restore_keep_the_form_of_a_file(run: Run, memory: Path, codec: str, ends: str) -> None:
+def test_a_dream_and_its_restore_keep_the_form_of_a_file(run, memory, codec, ends):
     path = memory / "MEMORY.md"
     before = encoded(NOTE, codec, ends)
     path.write_bytes(before)
@@ -143,7 +133,7 @@ def test_a_dream_and_its_restore_keep_the_form_of_a_file(run: Run, memory: Path,
     assert path.read_bytes() == before
 
 
-def test_an_archive_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, memory: Path) -> None:
+def test_an_archive_in_utf_16_is_read_and_doctor_takes_nothing_out(run, memory):
     path = memory / "history.jsonl"
     entry = {"cursor": 1, "timestamp": "2026-07-23 15:35", "content": "the café"}
     line = json.dumps(entry, ensure_ascii=False)
@@ -154,7 +144,7 @@ def test_an_archive_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, mem
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-32"])
-def test_a_session_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, workspace: Path, codec: str) -> None:
+def test_a_session_in_utf_16_is_read_and_doctor_takes_nothing_out(run, workspace, codec):
     lines = (
         '{"_type": "metadata", "key": "telegram:7", "created_at": "2026-03-01T10:00:00", "metadata": {}}\n'
         '{"role": "user", "content": "the café", "timestamp": "2026-03-01T10:00:00"}\n'
@@ -174,7 +164,7 @@ def test_a_session_in_utf_16_is_read_and_doctor_takes_nothing_out(run: Run, work
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_an_items_file_of_an_agent_is_read_in_its_encoding(run: Run, memory: Path, codec: str) -> None:
+def test_an_items_file_of_an_agent_is_read_in_its_encoding(run, memory, codec):
     item = {"id": "ltm_1", "text": "likes café", "source": "explicit_user", "updated_at": "2026-03-01T10:00:00"}
     text = json.dumps({"version": 1, "items": [item]}, ensure_ascii=False)
     (memory / "LTM_SNAPSHOT.json").write_bytes(encoded(text, codec))
@@ -182,7 +172,7 @@ def test_an_items_file_of_an_agent_is_read_in_its_encoding(run: Run, memory: Pat
     assert ("UTF-16" in run("doctor").out) == (codec not in ("utf-8", "utf-8-sig"))
 
 
-def test_a_list_of_entries_or_a_comma_between_them_costs_none(run: Run, memory: Path) -> None:
+def test_a_list_of_entries_or_a_comma_between_them_costs_none(run, memory):
     entries = [
         json.dumps({"cursor": n, "timestamp": "2026-03-01 10:00", "content": f"- fact {n}"}) for n in range(1, 6)
     ]

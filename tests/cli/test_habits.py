@@ -1,24 +1,19 @@
 """`nanomem find`, `bookmarks` and `filters`: what the console's keys J ; ' | do, without a console."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 
 
 @pytest.fixture
-def boats(workspace: Path) -> Path:
+def boats(workspace):
     with open_workspace(workspace) as ws:
         for text in ("the boat is green", "the boat is red"):
             ws.items.add(text)
     return workspace
 
 
-def test_anything_is_found_by_a_part_of_it(boats: Path, run: Run) -> None:
+def test_anything_is_found_by_a_part_of_it(boats, run):
     found = run("find", "boat", "--json").json
     assert [place["title"] for place in found["places"]] == ["the boat is red", "the boat is green"]
     assert found["places"][0]["screen"] == "items"
@@ -28,7 +23,7 @@ def test_anything_is_found_by_a_part_of_it(boats: Path, run: Run) -> None:
     assert run("find").code == 2
 
 
-def test_a_filter_lists_what_it_lets_through(boats: Path, run: Run) -> None:
+def test_a_filter_lists_what_it_lets_through(boats, run):
     assert [row["text"] for row in run("memory", "list", "--filter", "boat -red", "--json").json] == [
         "the boat is green"
     ]
@@ -37,7 +32,7 @@ def test_a_filter_lists_what_it_lets_through(boats: Path, run: Run) -> None:
     assert (wrong.code, "is no number" in wrong.err) == (2, True)
 
 
-def test_a_filter_has_a_name(boats: Path, run: Run) -> None:
+def test_a_filter_has_a_name(boats, run):
     assert run("filters", "save", "green ones", "green", "--dry-run").out.startswith("Would keep")
     assert run("filters", "list", "--json").json == []
     assert run("filters", "save", "green ones", "boat green").code == 0
@@ -50,7 +45,7 @@ def test_a_filter_has_a_name(boats: Path, run: Run) -> None:
     assert run("filters", "delete", "green ones", "--yes").code == 2
 
 
-def test_a_bookmark_is_set_listed_and_forgotten(boats: Path, run: Run) -> None:
+def test_a_bookmark_is_set_listed_and_forgotten(boats, run):
     assert run("bookmarks", "add", "sessions", "cli:1", "--title", "[/red]\x1b[31m").code == 0
     listed = run("bookmarks", "list")
     assert "[/red]␛[31m" in listed.out
@@ -60,7 +55,7 @@ def test_a_bookmark_is_set_listed_and_forgotten(boats: Path, run: Run) -> None:
     assert run("bookmarks", "delete", "sessions", "cli:1", "--yes").code == 2
 
 
-def test_what_cannot_be_read_is_no_empty_list(boats: Path, run: Run) -> None:
+def test_what_cannot_be_read_is_no_empty_list(boats, run):
     with open_workspace(boats) as ws:
         ws.paths.habits.write_text("junk")
     for command in (("bookmarks", "list"), ("filters", "list")):

@@ -1,16 +1,12 @@
 """`nanomem inbox` on edits of Dreams: what each would change and why it waits, and what a decision leaves behind."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.dreams.edits import LineEdit
-from tests.cli.conftest import Run
 from tests.review.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
 from tests.store.homes import files, make_home
 
@@ -19,7 +15,7 @@ HELD = f"- token: {TOKEN}"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A home in which three edits wait, the newest last, and one of the entries that ask for them is in the history."""
     made = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
@@ -29,15 +25,15 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def ids(run: Run) -> list[str]:
+def ids(run):
     return sorted(row["id"] for row in run("inbox", "list", "--json").json)
 
 
-def text(workspace: Path) -> str:
+def text(workspace):
     return (workspace / USER).read_text()
 
 
-def test_the_list_holds_both_lines_the_reason_and_the_evidence(workspace: Path, run: Run) -> None:
+def test_the_list_holds_both_lines_the_reason_and_the_evidence(workspace, run):
     rows = {row["op"]: row for row in run("inbox", "list", "--json").json}
     assert list(rows["replace"])[:6] == ["id", "layer", "text", "why", "since", "origin"]
     assert {row["layer"] for row in rows.values()} == {row["kind"] for row in rows.values()} == {"edit"}
@@ -55,7 +51,7 @@ def test_the_list_holds_both_lines_the_reason_and_the_evidence(workspace: Path, 
     assert run("memory", "status", "--json").json["inbox"] == 3
 
 
-def test_one_is_shown_with_what_asks_for_it(workspace: Path, run: Run) -> None:
+def test_one_is_shown_with_what_asks_for_it(workspace, run):
     key = next(row["id"] for row in run("inbox", "list", "--json").json if row["op"] == "add")
     shown = run("inbox", "show", key).out
     assert shown.startswith("USER.md, Health:\n+ - allergic to nuts\n")
@@ -68,7 +64,7 @@ def test_one_is_shown_with_what_asks_for_it(workspace: Path, run: Run) -> None:
     assert run("inbox", "show", other, "--json").json["now"]
 
 
-def test_a_look_at_an_accept_shows_the_lines_of_the_file(workspace: Path, run: Run) -> None:
+def test_a_look_at_an_accept_shows_the_lines_of_the_file(workspace, run):
     replace, remove, add = ids(run)
     assert "    - - likes tea\n    + - likes coffee\n" in run("inbox", "accept", replace, "--dry-run").out
     assert "    - - lives in Bremen\n" in run("inbox", "accept", remove, "--dry-run").out
@@ -76,7 +72,7 @@ def test_a_look_at_an_accept_shows_the_lines_of_the_file(workspace: Path, run: R
     assert text(workspace) == TEXT
 
 
-def test_the_mark_of_a_masked_secret_is_not_written_in_its_place(workspace: Path, run: Run) -> None:
+def test_the_mark_of_a_masked_secret_is_not_written_in_its_place(workspace, run):
     before = set(ids(run))
     hold_edits(workspace, dataclasses.replace(ADD, new="- password: [password #83e3]"))
     (key,) = set(ids(run)) - before
@@ -96,9 +92,7 @@ def test_the_mark_of_a_masked_secret_is_not_written_in_its_place(workspace: Path
         (LineEdit("move", USER, old=HELD, to_file="memory/MEMORY.md", section="Keys", evidence=(7,)), TEXT),
     ],
 )
-def test_a_secret_in_the_line_that_goes_is_nowhere_told_and_the_line_is_found(
-    workspace: Path, run: Run, edit: LineEdit, after: str
-) -> None:
+def test_a_secret_in_the_line_that_goes_is_nowhere_told_and_the_line_is_found(workspace, run, edit, after):
     before = set(ids(run))
     hold_edits(workspace, edit)
     (workspace / USER).write_text(f"{TEXT}{HELD}\n")
@@ -117,7 +111,7 @@ def test_a_secret_in_the_line_that_goes_is_nowhere_told_and_the_line_is_found(
     assert (text(workspace), set(ids(run)) - before) == (f"{TEXT}{HELD}\n", {key})
 
 
-def test_accept_reject_and_undo(workspace: Path, run: Run) -> None:
+def test_accept_reject_and_undo(workspace, run):
     replace, remove, add = ids(run)
     body = run("inbox", "accept", replace, "--json").json
     assert (body["operation"]["kind"], body["left"], text(workspace)) == (
@@ -132,7 +126,7 @@ def test_accept_reject_and_undo(workspace: Path, run: Run) -> None:
     assert (ids(run), text(workspace)) == ([replace, remove, add], TEXT)
 
 
-def test_a_dry_run_changes_nothing_and_says_what_would(workspace: Path, run: Run) -> None:
+def test_a_dry_run_changes_nothing_and_says_what_would(workspace, run):
     before = files(workspace.parent)
     planned = run("inbox", "accept", *ids(run), "--dry-run")
     assert (planned.code, "Would accept 3 edits" in planned.out, "leaves the inbox" in planned.out) == (0, True, True)
@@ -140,7 +134,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would(workspace: Path, run: Run
     assert files(workspace.parent) == before
 
 
-def test_what_cannot_be_made_waits_on_and_the_rest_is_done(workspace: Path, run: Run) -> None:
+def test_what_cannot_be_made_waits_on_and_the_rest_is_done(workspace, run):
     (workspace / USER).write_text("# User\n\n- lives in Bremen\n")
     done = run("inbox", "accept", "--all", "--yes")
     assert (done.code, "waits on: the line to change is not there any more" in done.err) == (0, True)
@@ -150,12 +144,12 @@ def test_what_cannot_be_made_waits_on_and_the_rest_is_done(workspace: Path, run:
 
 
 @pytest.mark.parametrize("bad", ["", "two\nlines", "\x1b[31mred"])
-def test_words_that_are_no_line_are_refused(workspace: Path, run: Run, bad: str) -> None:
+def test_words_that_are_no_line_are_refused(workspace, run, bad):
     refused = run("inbox", "accept", ids(run)[2], "--text", bad)
     assert (refused.code, refused.err.count("\n"), text(workspace)) == (2, 1, TEXT)
 
 
-def test_hostile_words_and_broken_files_are_shown_and_obeyed_by_nobody(workspace: Path, run: Run) -> None:
+def test_hostile_words_and_broken_files_are_shown_and_obeyed_by_nobody(workspace, run):
     hold_edits(workspace, REPLACE.__class__("add", USER, new="- \x1b]52;c;AAAA\x07 [/foo] \u202e"))
     (workspace.parent / "nanomem" / "review" / "hunk_1_1.json").write_text("{")
     listed = run("inbox", "list")

@@ -1,19 +1,14 @@
 """`nanomem memory merge` across scopes and kinds: nothing is widened or lost without a word."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Refused
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+def ids(tmp_path, monkeypatch):
     """An item of one chat, and a newer global one."""
     workspace = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
@@ -25,7 +20,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     return chat.id, everyone.id
 
 
-def test_it_is_refused_until_somebody_says_which_scope_stands(ids: tuple[str, str], run: Run) -> None:
+def test_it_is_refused_until_somebody_says_which_scope_stands(ids, run):
     asked = run("memory", "merge", *ids)
     assert asked.code == 2
     assert "--yes" in asked.err
@@ -34,13 +29,13 @@ def test_it_is_refused_until_somebody_says_which_scope_stands(ids: tuple[str, st
     assert run("memory", "show", ids[0]).code == 0, "nothing was changed"
 
 
-def test_a_dry_run_shows_scopes_and_kinds(ids: tuple[str, str], run: Run) -> None:
+def test_a_dry_run_shows_scopes_and_kinds(ids, run):
     told = run("memory", "merge", *ids, "--dry-run")
     assert (told.code, "What stands is" in told.out) == (0, True)
     assert run("memory", "merge", *ids, "--dry-run", "--json").json["differ"] is True
 
 
-def test_yes_keeps_the_newest_and_into_the_named_one(ids: tuple[str, str], run: Run) -> None:
+def test_yes_keeps_the_newest_and_into_the_named_one(ids, run):
     done = run("memory", "merge", *ids, "--yes", "--json").json
     assert (done["item"]["id"], done["item"]["scope_type"]) == (ids[1], "global")
     assert run("undo").code == 0
@@ -49,6 +44,6 @@ def test_yes_keeps_the_newest_and_into_the_named_one(ids: tuple[str, str], run: 
     assert run("memory", "show", ids[1]).code == 2
 
 
-def test_items_that_are_alike_need_no_word(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_that_are_alike_need_no_word(tmp_path, run, monkeypatch):
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(make_home(tmp_path)))
     assert run("memory", "merge", "ltm_1", "ltm_2").code == 0

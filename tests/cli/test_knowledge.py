@@ -1,10 +1,7 @@
 """`nanomem knowledge`: added, searched, listed, shown, synced and taken away on the command line."""
 
-from __future__ import annotations
-
 import io
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +16,7 @@ PAGE = (
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """An empty workspace, which is the default one, on a machine with one man page."""
     (tmp_path / "man" / "man8").mkdir(parents=True)
     (tmp_path / "man" / "man8" / "nginx.8").write_text(PAGE)
@@ -33,7 +30,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place: Path, run) -> None:
+def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place, run):
     readme = (ROOT / "README.md").read_text("utf-8")
     named = set(re.findall(r"\]\((docs/\w+\.md)\)", readme))
     assert "`nanomem knowledge list --source nanomem`" in " ".join(readme.split())
@@ -44,7 +41,7 @@ def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place: 
         assert f"From      {one['source']}" in run("knowledge", "show", one["id"]).out
 
 
-def test_they_are_read_before_there_is_a_workspace(place: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_read_before_there_is_a_workspace(place, run, monkeypatch):
     missing = place / "nobody" / "workspace"
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(missing))
     listed = run("knowledge", "list", "--source", "nanomem")
@@ -61,7 +58,7 @@ COMMAND = "nanomem knowledge add --man-all --packages-all"
 
 
 @pytest.fixture
-def packaged(place: Path) -> Path:
+def packaged(place):
     """The same machine with a package that documents itself, and a page of it that cannot be read."""
     folder = place / "share" / "doc" / "nginx"
     folder.mkdir(parents=True)
@@ -70,14 +67,14 @@ def packaged(place: Path) -> Path:
     return place
 
 
-def answering(text: str) -> SimpleNamespace:
+def answering(text):
     return SimpleNamespace(isatty=lambda: True, readline=lambda: text)
 
 
 @pytest.mark.parametrize("line", [("search", "put sites"), ("list",), ("status",)])
 def test_without_a_terminal_the_first_use_names_the_command_that_indexes_what_is_installed(
-    packaged: Path, run, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
-) -> None:
+    packaged, run, monkeypatch, line
+):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     first = run("knowledge", *line)
     note = f"Note: no documents are indexed yet. To index the manuals of this machine: {COMMAND}\n"
@@ -87,15 +84,13 @@ def test_without_a_terminal_the_first_use_names_the_command_that_indexes_what_is
     assert run("knowledge", *line).err == ""
 
 
-def test_the_command_that_is_named_asks_only_for_what_this_machine_has(place: Path, run) -> None:
+def test_the_command_that_is_named_asks_only_for_what_this_machine_has(place, run):
     assert run("knowledge", "list").err.rstrip().endswith("nanomem knowledge add --man-all")
     (place / "man" / "man8" / "nginx.8").unlink()
     assert run("knowledge", "list").err == ""
 
 
-def test_the_first_use_offers_to_index_what_is_installed_and_says_what_is_in_it(
-    packaged: Path, run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_use_offers_to_index_what_is_installed_and_says_what_is_in_it(packaged, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", answering("y\n"))
     first = run("knowledge", "search", "put sites into")
     assert first.code == 0
@@ -119,7 +114,7 @@ def test_the_first_use_offers_to_index_what_is_installed_and_says_what_is_in_it(
     assert run("knowledge", "status", "--json").json["unread"] == []
 
 
-def test_a_no_is_remembered_and_a_search_goes_on_without(packaged: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_no_is_remembered_and_a_search_goes_on_without(packaged, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", answering("n\n"))
     first = run("knowledge", "search", "put sites")
     assert (first.code, first.out.startswith("Nothing found")) == (0, True)
@@ -128,13 +123,13 @@ def test_a_no_is_remembered_and_a_search_goes_on_without(packaged: Path, run, mo
     assert run("knowledge", "list", "--json").json, "the pages of nanomem itself"
 
 
-def test_who_took_everything_away_is_not_asked_again(packaged: Path, run) -> None:
+def test_who_took_everything_away_is_not_asked_again(packaged, run):
     run("knowledge", "add", "--man", "nginx")
     run("knowledge", "remove", "nginx(8)", "--yes")
     assert run("knowledge", "list").err == ""
 
 
-def test_our_own_pages_answer_only_who_asks_for_them(place: Path, run) -> None:
+def test_our_own_pages_answer_only_who_asks_for_them(place, run):
     run("knowledge", "add", "--man", "nginx")
     nothing = run("knowledge", "search", "quarantined until a person accepts")
     assert nothing.out.splitlines()[0].startswith("Nothing found")
@@ -145,7 +140,7 @@ def test_our_own_pages_answer_only_who_asks_for_them(place: Path, run) -> None:
     assert run("knowledge", "search", "violin concerto").out.count("\n") == 1
 
 
-def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:
+def test_a_man_page_is_added_and_found_with_its_place(place, run):
     added = run("knowledge", "add", "--man", "nginx", "--json").json
     assert [one["title"] for one in added["new"]] == ["nginx(8)"]
     hits = run("knowledge", "search", "test configuration", "-n", "1", "--source", "man", "--json").json
@@ -163,7 +158,7 @@ def test_a_man_page_is_added_and_found_with_its_place(place: Path, run) -> None:
     assert run("knowledge", "add", "--man", "nginx").out == "1 document is as before\n"
 
 
-def test_a_solution_a_page_and_a_folder_are_added_at_once_and_undone_at_once(place: Path, run) -> None:
+def test_a_solution_a_page_and_a_folder_are_added_at_once_and_undone_at_once(place, run):
     (place / "notes").mkdir()
     (place / "notes" / "a.md").write_text("# Notes\n\nWords.\n")
     (place / "page").write_text("<title>Saved</title><p>Text.")
@@ -178,7 +173,7 @@ def test_a_solution_a_page_and_a_folder_are_added_at_once_and_undone_at_once(pla
 
 
 @pytest.mark.slow
-def test_a_document_is_shown_and_taken_away(place: Path, run) -> None:
+def test_a_document_is_shown_and_taken_away(place, run):
     run("knowledge", "add", "--man", "nginx")
     shown = run("knowledge", "show", "nginx(8)", "--json").json
     assert [chunk["section"] for chunk in shown["text"]] == ["NAME", "OPTIONS"]
@@ -189,7 +184,7 @@ def test_a_document_is_shown_and_taken_away(place: Path, run) -> None:
     assert run("knowledge", "show", "nginx(8)").code == 2
 
 
-def test_a_sync_reads_again_what_changed(place: Path, run) -> None:
+def test_a_sync_reads_again_what_changed(place, run):
     run("knowledge", "add", "--man", "nginx")
     assert run("knowledge", "sync").out == "1 document is as before\n"
     (place / "man" / "man8" / "nginx.8").write_text(PAGE + ".SH BUGS\nNone.\n")
@@ -197,7 +192,7 @@ def test_a_sync_reads_again_what_changed(place: Path, run) -> None:
     assert "changed  nginx(8)" in run("knowledge", "sync").out
 
 
-def test_all_packages_are_added_only_where_that_is_asked_for(place: Path, run) -> None:
+def test_all_packages_are_added_only_where_that_is_asked_for(place, run):
     (place / "share" / "doc" / "nginx").mkdir(parents=True)
     (place / "share" / "doc" / "nginx" / "README.md").write_text("# nginx\n\nPut your sites here.\n")
     assert run("knowledge", "sync").out == "Nothing changed.\n"
@@ -226,7 +221,7 @@ def test_all_packages_are_added_only_where_that_is_asked_for(place: Path, run) -
         (["remove", "nosuch", "--yes"], "no such document"),
     ],
 )
-def test_a_wrong_line_is_told_in_one_line(place: Path, run, line: list[str], said: str) -> None:
+def test_a_wrong_line_is_told_in_one_line(place, run, line, said):
     result = run("knowledge", *line)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert said in result.err

@@ -1,22 +1,18 @@
 """`nanomem undo` where nothing of a person stands and where no commit can hold it, and `config unset`."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 from tests.store.git_samples import needs_git, small
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A RAM-first home, which is the default one, with settings of its own."""
     found = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
@@ -25,16 +21,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def versioned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def versioned(tmp_path, monkeypatch):
     """A small home with versions, which is the default one."""
     found = small(tmp_path).workspace
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
     return found
 
 
-def test_undo_names_what_the_agent_did_where_a_person_did_nothing(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undo_names_what_the_agent_did_where_a_person_did_nothing(workspace, run, monkeypatch):
     assert run("undo").err == "nanomem: nothing to undo\n"
     body = {"session_key": "telegram:42", "text": "Remember that I prefer window seats", "assistant": "Noted."}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode()), encoding="utf-8"))
@@ -47,7 +41,7 @@ def test_undo_names_what_the_agent_did_where_a_person_did_nothing(
     assert run("undo").err == "nanomem: nothing to undo\n"
 
 
-def test_undo_says_who_made_what_it_undoes_and_when_before_and_after(workspace: Path, run: Run) -> None:
+def test_undo_says_who_made_what_it_undoes_and_when_before_and_after(workspace, run):
     run("memory", "add", "--text", "Has a bird")
     made = run("log", "--json").json[0]
     wanted = "  made by human, "
@@ -61,9 +55,7 @@ def test_undo_says_who_made_what_it_undoes_and_when_before_and_after(workspace: 
         assert made["id"] in told
 
 
-def test_undo_names_the_agent_whose_change_it_undoes(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undo_names_the_agent_whose_change_it_undoes(workspace, run, monkeypatch):
     body = {"session_key": "telegram:42", "text": "Remember that I prefer window seats", "assistant": "Noted."}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode()), encoding="utf-8"))
     operation = json.loads(run("turn").out)["operation"]
@@ -72,7 +64,7 @@ def test_undo_names_the_agent_whose_change_it_undoes(
     assert (target["id"], target["actor"]) == (operation, "agent")
 
 
-def test_each_of_several_undone_changes_has_its_maker(workspace: Path, run: Run) -> None:
+def test_each_of_several_undone_changes_has_its_maker(workspace, run):
     for text in ("Has a bird", "Has a boat"):
         run("memory", "add", "--text", text)
     told = run("undo", "2").out.splitlines()
@@ -81,7 +73,7 @@ def test_each_of_several_undone_changes_has_its_maker(workspace: Path, run: Run)
     ]  # fmt: skip
 
 
-def test_an_undo_of_a_part_says_how_much_of_it(workspace: Path, run: Run) -> None:
+def test_an_undo_of_a_part_says_how_much_of_it(workspace, run):
     first, second = (run("memory", "add", "--text", text, "--json").json["item"]["id"] for text in ("a", "b"))
     run("memory", "delete", first, second, "--yes")
     operation = run("log", "--limit", "1", "--json").json[0]["id"]
@@ -90,7 +82,7 @@ def test_an_undo_of_a_part_says_how_much_of_it(workspace: Path, run: Run) -> Non
 
 
 @needs_git
-def test_an_undo_that_no_commit_holds_is_told(versioned: Path, run: Run) -> None:
+def test_an_undo_that_no_commit_holds_is_told(versioned, run):
     with open_workspace(versioned) as ws:
         ws.documents.edit("USER.md", "# User\n- mine\n")
     (versioned / ".git/HEAD").unlink()
@@ -103,7 +95,7 @@ def test_an_undo_that_no_commit_holds_is_told(versioned: Path, run: Run) -> None
     assert "- mine" in (versioned / "USER.md").read_text()
 
 
-def test_a_setting_is_taken_out_again(workspace: Path, tmp_path: Path, run: Run) -> None:
+def test_a_setting_is_taken_out_again(workspace, tmp_path, run):
     file = tmp_path / "config.toml"
     run("config", "set", "max_items", "7")
     run("config", "set", "export", "false")
@@ -116,7 +108,7 @@ def test_a_setting_is_taken_out_again(workspace: Path, tmp_path: Path, run: Run)
     assert run("config", "show", "--json").json["settings"]["max_items"] == 100_000
 
 
-def test_a_setting_that_is_not_set_or_is_none(workspace: Path, tmp_path: Path, run: Run) -> None:
+def test_a_setting_that_is_not_set_or_is_none(workspace, tmp_path, run):
     assert run("config", "unset", "max_items").code == 0  # it is so already
     unknown = run("config", "unset", "max_itms")
     assert (unknown.code, "no setting" in unknown.err) == (2, True)
@@ -125,7 +117,7 @@ def test_a_setting_that_is_not_set_or_is_none(workspace: Path, tmp_path: Path, r
     assert run("config", "show", "--json").json["problems"] == []
 
 
-def test_unset_says_who_sets_it_still(workspace: Path, run: Run) -> None:
+def test_unset_says_who_sets_it_still(workspace, run):
     run("config", "set", "max_items", "7")
     run("config", "set", "max_items", "9", "--here")
     told = run("config", "unset", "max_items")

@@ -1,11 +1,7 @@
 """Lessons on the command line: what is told of their words."""
 
-from __future__ import annotations
 
-from pathlib import Path
-
-
-def test_a_secret_in_a_lesson_is_told(ramfirst: Path, run) -> None:
+def test_a_secret_in_a_lesson_is_told(ramfirst, run):
     words = ["memory", "lessons", "add", "--trigger", "door", "--action", "say that the password is hunter2!"]
     assert "it holds a password: `nanomem scrub --mask` takes it out" in run(*words).err
     made = run("memory", "lessons", "add", "--trigger", "window", "--action", "run git status", "--json").json

@@ -1,10 +1,7 @@
 """`nanomem lifecycle`: what a run would do, one run, a year that leaves and comes back; another system's defects."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from nanomem_tui.tiers.records import NewRecord
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """An empty workspace, which is the default one."""
     found = tmp_path / "home" / "workspace"
     found.mkdir(parents=True)
@@ -23,7 +20,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def old(place: Path) -> int:
+def old(place):
     """Three goals and a metric of the year before last, whose number is given."""
     year = clock.now().year - 2
     at = f"{year}-06-01T12:00:00+00:00"
@@ -34,14 +31,14 @@ def old(place: Path) -> int:
     return year
 
 
-def document(run, *line: object) -> dict:
+def document(run, *line):
     done = run("lifecycle", *line, "--json")
     assert done.code == 0, done.err
     return json.loads(done.out)
 
 
 @pytest.mark.slow
-def test_a_run_is_told_beforehand_and_made(place: Path, old: int, run) -> None:
+def test_a_run_is_told_beforehand_and_made(place, old, run):
     told = document(run, "run", "--dry-run")
     assert told["operation"] is None
     assert {step["kind"]: step["rows"] for step in told["steps"] if step["rows"]} == {"goal": 3, "metric": 1}
@@ -58,7 +55,7 @@ def test_a_run_is_told_beforehand_and_made(place: Path, old: int, run) -> None:
     ]
 
 
-def test_cron_runs_it_once_a_day(place: Path, old: int, run) -> None:
+def test_cron_runs_it_once_a_day(place, old, run):
     assert document(run, "run", "--if-due")["kind"] == "ran"
     assert document(run, "run", "--if-due") == {"operation": None, "rows": {}, "stopped": False, "kind": "waiting"}
     assert run("undo").code == 1  # no person began it
@@ -67,7 +64,7 @@ def test_cron_runs_it_once_a_day(place: Path, old: int, run) -> None:
 
 
 @pytest.mark.slow
-def test_the_plan_tells_sizes_and_archives(place: Path, old: int, run) -> None:
+def test_the_plan_tells_sizes_and_archives(place, old, run):
     run("lifecycle", "run")
     run("lifecycle", "archive", old, "--yes")
     found = document(run, "plan")
@@ -79,7 +76,7 @@ def test_the_plan_tells_sizes_and_archives(place: Path, old: int, run) -> None:
     assert "archived" in text
 
 
-def test_a_year_is_archived_searched_and_restored(place: Path, old: int, run) -> None:
+def test_a_year_is_archived_searched_and_restored(place, old, run):
     run("lifecycle", "run")
     refused = run("lifecycle", "archive", old)
     assert refused.code == 2
@@ -97,7 +94,7 @@ def test_a_year_is_archived_searched_and_restored(place: Path, old: int, run) ->
     assert run("lifecycle", "restore", old).code == 1
 
 
-def test_a_search_in_archives_shows_the_words_that_it_found(place: Path, run) -> None:
+def test_a_search_in_archives_shows_the_words_that_it_found(place, run):
     year = clock.now().year - 2
     at = f"{year}-06-01T12:00:00+00:00"
     long = f"{'The crane was checked again. ' * 20}Then the winches of the ferry were oiled. {'All is well. ' * 20}"
@@ -121,7 +118,7 @@ def test_a_search_in_archives_shows_the_words_that_it_found(place: Path, run) ->
     assert "巻上機に油を差した。" in line
 
 
-def test_a_damaged_archive_is_one_line(place: Path, old: int, run) -> None:
+def test_a_damaged_archive_is_one_line(place, old, run):
     run("lifecycle", "run")
     run("lifecycle", "archive", old, "--yes")
     path = place.parent / "nanomem" / "archive" / f"{old}.jsonl.gz"
@@ -145,14 +142,14 @@ def test_a_damaged_archive_is_one_line(place: Path, old: int, run) -> None:
         (["archive", "1999"], "no records of 1999"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(place: Path, old: int, run, line: list[str], what: str) -> None:
+def test_what_cannot_be_done_is_one_line(place, old, run, line, what):
     done = run("lifecycle", *line)
     assert done.code in (1, 2)
     assert what in done.err
     assert done.err.count("\n") == 1
 
 
-def test_status_and_doctor_tell_of_it(place: Path, old: int, run) -> None:
+def test_status_and_doctor_tell_of_it(place, old, run):
     assert "4 in working memory, 0 long-term" in run("memory", "status").out
     run("lifecycle", "run")
     assert "0 in working memory, 4 long-term" in run("memory", "status").out
@@ -160,7 +157,7 @@ def test_status_and_doctor_tell_of_it(place: Path, old: int, run) -> None:
 
 
 @pytest.mark.slow
-def test_what_another_system_loses_on_the_way_is_all_there(place: Path, samples: Path, run) -> None:
+def test_what_another_system_loses_on_the_way_is_all_there(place, samples, run):
     """aiOS deletes ended goals, and all of their tasks, without a copy, and starts its migration nowhere."""
     assert run("memory", "import", samples / "aios", "--yes").code == 0
     with open_workspace(place) as ws:

@@ -1,7 +1,5 @@
 """`nanomem memory`: what is printed and in which keys, and what each changing command leaves behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -25,22 +23,22 @@ OPERATION_KEYS = ["id", "at", "actor", "kind", "label", "changes", "undoes", "re
 HOSTILE = "\x1b]52;c;aGk=\x07\x9b2J\u202eevil [/foo] [@click=app.bell]x[/]"
 
 
-def ids(run) -> list[str]:
+def ids(run):
     return [row["id"] for row in run("memory", "list", "--json").json]
 
 
-def by_id(run, item_id: str) -> dict:
+def by_id(run, item_id):
     return run("memory", "show", item_id, "--json").json
 
 
-def listing(folder: Path) -> dict[str, bytes]:
+def listing(folder):
     return {str(p): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_list_prints_every_item_newest_first_with_the_keys_of_the_table(ramfirst: Path, run) -> None:
+def test_list_prints_every_item_newest_first_with_the_keys_of_the_table(ramfirst, run):
     rows = run("memory", "list", "--json").json
     assert len(rows) == 156
     assert list(rows[0]) == ITEM_KEYS
@@ -48,14 +46,14 @@ def test_list_prints_every_item_newest_first_with_the_keys_of_the_table(ramfirst
     assert all(row["enabled"] is True and row["foreign"] is False for row in rows)
 
 
-def test_list_pages(ramfirst: Path, run) -> None:
+def test_list_pages(ramfirst, run):
     rows = run("memory", "list", "--json").json
     assert run("memory", "list", "--limit", "5", "--offset", "10", "--json").json == rows[10:15]
     assert run("memory", "list", "--limit", "0", "--json").json == []
     assert run("memory", "list", "--offset", "1000", "--json").json == []
 
 
-def test_list_narrows_by_what_a_row_is(ramfirst: Path, run) -> None:
+def test_list_narrows_by_what_a_row_is(ramfirst, run):
     rows = run("memory", "list", "--json").json
     session = next(row["session_key"] for row in rows if row["session_key"])
     assert {row["session_key"] for row in run("memory", "list", "--session", session, "--json").json} == {session}
@@ -68,7 +66,7 @@ def test_list_narrows_by_what_a_row_is(ramfirst: Path, run) -> None:
 
 
 @pytest.mark.parametrize("line", ["memory list", "memory search user", "memory prune --older-than-days 1 --dry-run"])
-def test_a_kind_that_is_not_there_names_those_that_are(line: str, ramfirst: Path, run) -> None:
+def test_a_kind_that_is_not_there_names_those_that_are(line, ramfirst, run):
     result = run(*line.split(), "--kind", "nonsense")
     assert (result.code, result.out) == (2, "")
     assert "one of preference, fact, decision, episodic" in result.err
@@ -77,7 +75,7 @@ def test_a_kind_that_is_not_there_names_those_that_are(line: str, ramfirst: Path
 
 
 @pytest.mark.parametrize("line", ["memory list", "memory search dark", "memory prune --older-than-days 1 --dry-run"])
-def test_a_kind_that_the_data_has_is_one(line: str, home, run) -> None:
+def test_a_kind_that_the_data_has_is_one(line, home, run):
     workspace = home("ftswal")
     with closing(sqlite3.connect(workspace.parent / "memory" / "longterm.db")) as connection:
         connection.execute("UPDATE memory_entries SET kind = 'recipe' WHERE rowid < 5")
@@ -86,14 +84,14 @@ def test_a_kind_that_the_data_has_is_one(line: str, home, run) -> None:
     assert "episodic, recipe" in run(*line.split(), "--kind", "nonsense").err
 
 
-def test_a_scope_that_is_not_there_names_those_that_are(ramfirst: Path, run) -> None:
+def test_a_scope_that_is_not_there_names_those_that_are(ramfirst, run):
     result = run("memory", "list", "--scope", "nonsense")
     assert result.code == 2
     assert "one of chat, user, global, all" in result.err
     assert run("memory", "list", "--scope", "channel:telegram:chat:1", "--json").json == []
 
 
-def test_the_index_is_made_anew(ramfirst: Path, run) -> None:
+def test_the_index_is_made_anew(ramfirst, run):
     assert "No database yet" in run("memory", "reindex").out
     run("memory", "add", "--text", "zebras graze at dawn")
     with closing(sqlite3.connect(ramfirst.parent / "nanomem" / "nanomem.db")) as connection:
@@ -104,7 +102,7 @@ def test_the_index_is_made_anew(ramfirst: Path, run) -> None:
     assert run("memory", "search", "zebras", "--json").json[0]["text"] == "zebras graze at dawn"
 
 
-def test_a_write_that_sets_a_file_aside_says_where(home, run) -> None:
+def test_a_write_that_sets_a_file_aside_says_where(home, run):
     workspace = home("torn")
     result = run("memory", "add", "--text", "tea")
     assert result.code == 0
@@ -118,7 +116,7 @@ def test_a_write_that_sets_a_file_aside_says_where(home, run) -> None:
     assert run("memory", "add", "--text", "coffee").err == ""
 
 
-def test_one_is_one_and_many_are_many(ramfirst: Path, run) -> None:
+def test_one_is_one_and_many_are_many(ramfirst, run):
     item_id = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
     run("memory", "delete", item_id, "--yes")
     lessons = [row["id"] for row in run("memory", "lessons", "list", "--include-disabled", "--json").json]
@@ -129,14 +127,14 @@ def test_one_is_one_and_many_are_many(ramfirst: Path, run) -> None:
     assert "1 note" not in said
 
 
-def test_the_table_has_the_seeds_columns_and_says_how_many(ramfirst: Path, run) -> None:
+def test_the_table_has_the_seeds_columns_and_says_how_many(ramfirst, run):
     lines = run("memory", "list", "--limit", "3").out.splitlines()
     assert lines[0].split("  ")[0] == "ID"
     assert [word for word in ("Text", "Source", "Hits", "Session", "Updated At") if word not in lines[0]] == []
     assert lines[-1] == "3 of 156 items"
 
 
-def test_the_table_fits_80_columns_with_wide_text(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_fits_80_columns_with_wide_text(ramfirst, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     run(
         "memory",
@@ -149,7 +147,7 @@ def test_the_table_fits_80_columns_with_wide_text(ramfirst: Path, run, monkeypat
     assert all(cell_width(line) <= 80 for line in lines)
 
 
-def test_foreign_rows_are_listed_and_shown_read_only(home, run) -> None:
+def test_foreign_rows_are_listed_and_shown_read_only(home, run):
     home("ftswal")
     rows = run("memory", "list", "--json").json
     assert rows
@@ -160,7 +158,7 @@ def test_foreign_rows_are_listed_and_shown_read_only(home, run) -> None:
 
 
 @pytest.mark.slow
-def test_reading_changes_no_byte(sample_copy, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_changes_no_byte(sample_copy, run, monkeypatch):
     for name in ("ramfirst", "torn", "ftswal", "nb035", "v0_1_5"):
         home = sample_copy(name) / "home"
         monkeypatch.setenv("NANOMEM_WORKSPACE", str(home / ".nanobot" / "workspace"))
@@ -173,7 +171,7 @@ def test_reading_changes_no_byte(sample_copy, run, monkeypatch: pytest.MonkeyPat
         assert listing(home) == before
 
 
-def test_show_prints_one_item_and_takes_a_beginning_of_its_id(ramfirst: Path, run) -> None:
+def test_show_prints_one_item_and_takes_a_beginning_of_its_id(ramfirst, run):
     row = run("memory", "list", "--json").json[0]
     assert by_id(run, row["id"]) == row
     assert by_id(run, row["id"][:-1]) == row
@@ -182,7 +180,7 @@ def test_show_prints_one_item_and_takes_a_beginning_of_its_id(ramfirst: Path, ru
     assert "Updated" in human
 
 
-def test_an_unknown_id_is_one_line(ramfirst: Path, run) -> None:
+def test_an_unknown_id_is_one_line(ramfirst, run):
     for line in (["show"], ["history"], ["disable"], ["delete", "--yes"], ["edit", "--text", "x"]):
         result = run("memory", line[0], "nope", *line[1:])
         assert (result.code, result.out) == (2, "")
@@ -190,7 +188,7 @@ def test_an_unknown_id_is_one_line(ramfirst: Path, run) -> None:
         assert "nope" in result.err
 
 
-def test_search_prints_hits_with_score_and_parts(ramfirst: Path, run) -> None:
+def test_search_prints_hits_with_score_and_parts(ramfirst, run):
     hits = run("memory", "search", "--query", "window seats", "--json").json
     assert list(hits[0]) == [*ITEM_KEYS, "score", "parts"]
     assert "window" in hits[0]["text"]
@@ -199,19 +197,19 @@ def test_search_prints_hits_with_score_and_parts(ramfirst: Path, run) -> None:
     assert run("memory", "search", "window", "seats", "--limit", "2", "--offset", "1", "--json").json == hits[1:3]
 
 
-def test_a_search_that_finds_nothing_is_an_empty_array(ramfirst: Path, run) -> None:
+def test_a_search_that_finds_nothing_is_an_empty_array(ramfirst, run):
     result = run("memory", "search", "--query", "zebra xylophone", "--json")
     assert (result.code, result.json) == (0, [])
     assert "Nothing found" in run("memory", "search", "zebra xylophone").out
 
 
-def test_explain_shows_the_parts_of_each_score(ramfirst: Path, run) -> None:
+def test_explain_shows_the_parts_of_each_score(ramfirst, run):
     lines = run("memory", "search", "window", "--explain", "--limit", "2").out.splitlines()
     assert len(lines) == 5
     assert "importance" in lines[2]
 
 
-def test_export_holds_all_items_and_lessons(ramfirst: Path, run, tmp_path: Path) -> None:
+def test_export_holds_all_items_and_lessons(ramfirst, run, tmp_path):
     whole = run("memory", "export").json
     assert (len(whole["items"]), len(whole["lessons"])) == (156, 61)
     file = tmp_path / "memory.json"
@@ -223,7 +221,7 @@ def test_export_holds_all_items_and_lessons(ramfirst: Path, run, tmp_path: Path)
 # -- changing ---------------------------------------------------------------------------------------------------------
 
 
-def test_add_prints_what_it_made_and_is_kept(ramfirst: Path, run) -> None:
+def test_add_prints_what_it_made_and_is_kept(ramfirst, run):
     made = run("memory", "add", "--text", "Use concise responses", "--kind", "preference", "--json").json
     assert list(made) == ["operation", "item", "warnings"]
     assert list(made["operation"]) == OPERATION_KEYS
@@ -235,7 +233,7 @@ def test_add_prints_what_it_made_and_is_kept(ramfirst: Path, run) -> None:
     assert run("memory", "status", "--json").json["checkpoint"]["dirty"] == 0
 
 
-def test_add_knows_scopes(ramfirst: Path, run) -> None:
+def test_add_knows_scopes(ramfirst, run):
     line = [
         "memory",
         "add",
@@ -255,7 +253,7 @@ def test_add_knows_scopes(ramfirst: Path, run) -> None:
     assert "--channel" in refused.err
 
 
-def test_edit_changes_what_is_named(ramfirst: Path, run) -> None:
+def test_edit_changes_what_is_named(ramfirst, run):
     row = run("memory", "list", "--json").json[3]
     done = run("memory", "edit", row["id"], "--text", "corrected", "--json").json
     assert list(done) == ["operation", "item", "warnings"]
@@ -266,13 +264,13 @@ def test_edit_changes_what_is_named(ramfirst: Path, run) -> None:
     assert by_id(run, row["id"])["text"] == row["text"]
 
 
-def editor(folder: Path, body: str) -> str:
+def editor(folder, body):
     script = folder / "editor.py"
     script.write_text(f"import os, sys\npath = sys.argv[1]\n{body}\n")
     return f"{sys.executable} {script}"
 
 
-def test_edit_opens_the_editor_on_a_private_file(ramfirst: Path, run, tmp_path: Path, monkeypatch) -> None:
+def test_edit_opens_the_editor_on_a_private_file(ramfirst, run, tmp_path, monkeypatch):
     row = run("memory", "list", "--json").json[0]
     seen = tmp_path / "seen"
     body = (
@@ -298,7 +296,7 @@ def test_edit_opens_the_editor_on_a_private_file(ramfirst: Path, run, tmp_path: 
         ("os.unlink(path)", "cannot be read"),
     ],
 )
-def test_an_editor_that_fails_changes_nothing(body: str, text: str, ramfirst: Path, run, tmp_path, monkeypatch) -> None:
+def test_an_editor_that_fails_changes_nothing(body, text, ramfirst, run, tmp_path, monkeypatch):
     row = run("memory", "list", "--json").json[0]
     monkeypatch.setenv("VISUAL", editor(tmp_path, body))
     result = run("memory", "edit", row["id"])
@@ -309,9 +307,7 @@ def test_an_editor_that_fails_changes_nothing(body: str, text: str, ramfirst: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["item", "lesson"])
-def test_what_somebody_changed_while_the_editor_was_open_stays(
-    what: str, ramfirst: Path, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_somebody_changed_while_the_editor_was_open_stays(what, ramfirst, run, tmp_path, monkeypatch):
     """The editor is a program that changes the same thing by another process before it writes."""
     line = ["memory"] if what == "item" else ["memory", "lessons"]
     key, option = run(*line, "list", "--json").json[0]["id"], "--text" if what == "item" else "--action"
@@ -327,7 +323,7 @@ def test_what_somebody_changed_while_the_editor_was_open_stays(
     assert row["text" if what == "item" else "better_action"] == "theirs"
 
 
-def test_edit_without_an_editor_says_what_to_do(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edit_without_an_editor_says_what_to_do(ramfirst, run, monkeypatch):
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     result = run("memory", "edit", ids(run)[0])
@@ -338,7 +334,7 @@ def test_edit_without_an_editor_says_what_to_do(ramfirst: Path, run, monkeypatch
     assert (result.code, "--action" in result.err, "--text" in result.err) == (2, True, False)
 
 
-def test_disable_and_enable_many(ramfirst: Path, run) -> None:
+def test_disable_and_enable_many(ramfirst, run):
     chosen = ids(run)[:3]
     done = run("memory", "disable", *chosen, "--json").json
     assert [row["enabled"] for row in done["items"]] == [False] * 3
@@ -348,7 +344,7 @@ def test_disable_and_enable_many(ramfirst: Path, run) -> None:
     assert all(row["enabled"] for row in run("memory", "enable", *chosen, "--json").json["items"])
 
 
-def test_delete_shows_first_asks_for_yes_and_can_be_undone(ramfirst: Path, run) -> None:
+def test_delete_shows_first_asks_for_yes_and_can_be_undone(ramfirst, run):
     before = run("memory", "list", "--json").json
     chosen = before[0]
     looked = run("memory", "delete", chosen["id"], "--dry-run", "--json")
@@ -367,21 +363,21 @@ def test_delete_shows_first_asks_for_yes_and_can_be_undone(ramfirst: Path, run) 
     assert run("memory", "list", "--json").json == before
 
 
-def test_dry_run_wins_over_yes(ramfirst: Path, run) -> None:
+def test_dry_run_wins_over_yes(ramfirst, run):
     chosen = ids(run)[0]
     assert run("memory", "delete", chosen, "--yes", "--dry-run").code == 0
     assert chosen in ids(run)
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [(True, 0, 155), (False, 1, 156)])
-def test_at_a_terminal_a_person_is_asked(answer: bool, code: int, left: int, ramfirst: Path, run, monkeypatch) -> None:
+def test_at_a_terminal_a_person_is_asked(answer, code, left, ramfirst, run, monkeypatch):
     monkeypatch.setattr(output, "can_ask", lambda: True)
     monkeypatch.setattr(output, "ask", lambda question: answer)
     assert run("memory", "delete", ids(run)[0]).code == code
     assert len(ids(run)) == left
 
 
-def test_compact_tells_what_goes_and_why(ramfirst: Path, run) -> None:
+def test_compact_tells_what_goes_and_why(ramfirst, run):
     looked = run("memory", "compact", "--max-items", "20", "--dry-run", "--json").json
     assert (looked["operation"], looked["kept"], looked["max_items"]) == (None, 20, 20)
     assert len(looked["removed"]) == 136
@@ -394,7 +390,7 @@ def test_compact_tells_what_goes_and_why(ramfirst: Path, run) -> None:
     assert len(ids(run)) == 156
 
 
-def test_prune_takes_what_is_old(ramfirst: Path, run) -> None:
+def test_prune_takes_what_is_old(ramfirst, run):
     looked = run("memory", "prune", "--older-than-days", "0", "--dry-run", "--json").json
     assert len(looked["items"]) == 156
     assert run("memory", "prune", "--older-than-days", "100000", "--json").json["operation"] is None
@@ -402,14 +398,14 @@ def test_prune_takes_what_is_old(ramfirst: Path, run) -> None:
     assert ids(run) == []
 
 
-def test_flush_says_what_it_wrote(ramfirst: Path, run) -> None:
+def test_flush_says_what_it_wrote(ramfirst, run):
     run("memory", "disable", ids(run)[0])
     assert run("memory", "flush", "--dry-run", "--json").json["dry_run"] is True
     assert set(run("memory", "flush", "--json").json) == {"operations", "rows", "ms", "exported"}
     assert run("memory", "flush").out.startswith("Wrote ")
 
 
-def test_history_lists_the_changes_of_one_item_only(ramfirst: Path, run) -> None:
+def test_history_lists_the_changes_of_one_item_only(ramfirst, run):
     one, other = ids(run)[:2]
     run("memory", "disable", one, other)
     run("memory", "edit", one, "--text", "second")
@@ -430,11 +426,11 @@ LESSON_KEYS = [
 ]  # fmt: skip
 
 
-def lesson_ids(run) -> list[str]:
+def lesson_ids(run):
     return [row["id"] for row in run("memory", "lessons", "list", "--json").json]
 
 
-def test_lessons_are_listed_counted_and_shown(ramfirst: Path, run) -> None:
+def test_lessons_are_listed_counted_and_shown(ramfirst, run):
     rows = run("memory", "lessons", "list", "--json").json
     assert len(rows) == 61
     assert list(rows[0]) == LESSON_KEYS
@@ -445,7 +441,7 @@ def test_lessons_are_listed_counted_and_shown(ramfirst: Path, run) -> None:
     assert {row["scope"] for row in narrowed} == {"global"}
 
 
-def test_the_lessons_table_has_the_seeds_columns(ramfirst: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lessons_table_has_the_seeds_columns(ramfirst, run, monkeypatch):
     run("memory", "lessons", "disable", lesson_ids(run)[0])
     head = run("memory", "lessons", "list", "--include-disabled").out.splitlines()[0]
     words = ("ID", "Scope", "Enabled", "Trigger", "Confidence", "Effective", "Hits", "Updated At", "Action")
@@ -454,7 +450,7 @@ def test_the_lessons_table_has_the_seeds_columns(ramfirst: Path, run, monkeypatc
     assert all(cell_width(line) <= 80 for line in run("memory", "lessons", "list").out.splitlines())
 
 
-def test_a_disabled_lesson_is_listed_when_asked_for(ramfirst: Path, run) -> None:
+def test_a_disabled_lesson_is_listed_when_asked_for(ramfirst, run):
     chosen = lesson_ids(run)[0]
     done = run("memory", "lessons", "disable", chosen, "--json").json
     assert (done["lessons"][0]["id"], done["lessons"][0]["enabled"]) == (chosen, False)
@@ -465,7 +461,7 @@ def test_a_disabled_lesson_is_listed_when_asked_for(ramfirst: Path, run) -> None
     assert chosen in lesson_ids(run)
 
 
-def test_a_lesson_is_added_corrected_and_deleted(ramfirst: Path, run) -> None:
+def test_a_lesson_is_added_corrected_and_deleted(ramfirst, run):
     made = run("memory", "lessons", "add", "--trigger", "response:length", "--action", "Two sentences", "--json").json
     lesson = made["lesson"]
     assert (lesson["scope"], lesson["better_action"]) == ("global", "Two sentences")
@@ -479,7 +475,7 @@ def test_a_lesson_is_added_corrected_and_deleted(ramfirst: Path, run) -> None:
     assert lesson["id"] not in lesson_ids(run)
 
 
-def test_lessons_are_compacted_and_reset_and_come_back(ramfirst: Path, run) -> None:
+def test_lessons_are_compacted_and_reset_and_come_back(ramfirst, run):
     looked = run("memory", "lessons", "compact", "--max-lessons", "10", "--dry-run", "--json").json
     assert (looked["kept"], len(looked["removed"])) == (10, 51)
     run("memory", "lessons", "compact", "--max-lessons", "10", "--yes")
@@ -496,7 +492,7 @@ def test_lessons_are_compacted_and_reset_and_come_back(ramfirst: Path, run) -> N
 # -- hostile text -----------------------------------------------------------------------------------------------------
 
 
-def test_hostile_text_never_reaches_the_terminal_and_keeps_its_value(ramfirst: Path, run) -> None:
+def test_hostile_text_never_reaches_the_terminal_and_keeps_its_value(ramfirst, run):
     made = run("memory", "add", "--text", HOSTILE, "--json")
     item = made.json["item"]
     assert item["text"] == HOSTILE
@@ -523,7 +519,7 @@ def test_hostile_text_never_reaches_the_terminal_and_keeps_its_value(ramfirst: P
         assert not set("\x1b\x07\x9b\u202e") & set(text)
 
 
-def test_a_ten_megabyte_line_is_listed_in_one_line(ramfirst: Path, run) -> None:
+def test_a_ten_megabyte_line_is_listed_in_one_line(ramfirst, run):
     file = ramfirst / "memory" / "LTM_SNAPSHOT.json"
     body = json.loads(file.read_text("utf-8"))
     body["items"][0]["text"] = "x" * 10_000_000
@@ -534,7 +530,7 @@ def test_a_ten_megabyte_line_is_listed_in_one_line(ramfirst: Path, run) -> None:
     assert result.out.splitlines()[-1] == "156 items"
 
 
-def test_a_torn_workspace_shows_what_is_broken_and_keeps_the_rest(home, run) -> None:
+def test_a_torn_workspace_shows_what_is_broken_and_keeps_the_rest(home, run):
     home("torn")
     status = run("memory", "status", "--json").json
     assert status["problems"]
@@ -543,7 +539,7 @@ def test_a_torn_workspace_shows_what_is_broken_and_keeps_the_rest(home, run) -> 
     assert run("memory", "list", "--json").json
 
 
-def test_stdout_is_utf8_json_whatever_the_locale(ramfirst: Path) -> None:
+def test_stdout_is_utf8_json_whatever_the_locale(ramfirst):
     import subprocess
 
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PYTHONIOENCODING": "ascii"}
@@ -552,7 +548,7 @@ def test_stdout_is_utf8_json_whatever_the_locale(ramfirst: Path) -> None:
     assert any("一" <= c <= "鿿" for c in done.stdout.decode("utf-8"))
 
 
-def test_a_history_that_cannot_be_read_is_not_an_empty_one(home, run) -> None:
+def test_a_history_that_cannot_be_read_is_not_an_empty_one(home, run):
     workspace = home("nb035")
     history = workspace / "memory" / "history.jsonl"
     history.unlink()
@@ -566,7 +562,7 @@ def test_a_history_that_cannot_be_read_is_not_an_empty_one(home, run) -> None:
     assert len(named) == 1
 
 
-def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(workspace: Path, run) -> None:
+def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(workspace, run):
     done = run("memory", "add", "--text", "my password is hunter2Blue!")
     assert "kept as you typed it; it holds a password: `nanomem scrub --mask` takes it out" in done.err
     assert "hunter2Blue" not in done.out + done.err
@@ -588,9 +584,7 @@ def test_a_secret_that_a_person_types_is_kept_and_told_and_the_doctor_counts_it(
         ("talk", ("session", "compact", "--all", "--keep", "2")),
     ],
 )
-def test_what_the_systems_run_as_typed_runs_without_a_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run, change: str, line: tuple[str, ...]
-) -> None:
+def test_what_the_systems_run_as_typed_runs_without_a_question(tmp_path, monkeypatch, run, change, line):
     workspace = make_home(tmp_path, items=3 if change == "fill" else 0)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
     if change == "note":
@@ -615,7 +609,7 @@ def test_what_the_systems_run_as_typed_runs_without_a_question(
     assert len(run("memory", "list", "--json").json) == len(before[0])
 
 
-def test_adding_what_is_remembered_says_into_which_id(workspace: Path, run) -> None:
+def test_adding_what_is_remembered_says_into_which_id(workspace, run):
     first = run("memory", "add", "--text", "Likes the ferry", "--json").json
     again = run("memory", "add", "--text", "likes the ferry.")
     assert "merged" not in first

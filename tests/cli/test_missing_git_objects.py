@@ -1,10 +1,6 @@
 """One git object that is missing or corrupt costs what needs it, and `doctor` names it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +11,7 @@ BACKUP = "memory/HISTORY.md.bak"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """Three commits: all files, a line in USER.md, a line in SOUL.md."""
     found = tmp_path / "w"
     (found / "memory").mkdir(parents=True)
@@ -31,41 +27,39 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found
 
 
-def named(workspace: Path, what: str) -> str:
+def named(workspace, what):
     return git(workspace, "rev-parse", what).strip()
 
 
-def loose(workspace: Path, what: str) -> Path:
+def loose(workspace, what):
     sha = named(workspace, what)
     return workspace / ".git" / "objects" / sha[:2] / sha[2:]
 
 
-def remove(workspace: Path, what: str) -> None:
+def remove(workspace, what):
     loose(workspace, what).unlink()
 
 
-def corrupt(workspace: Path, what: str) -> None:
+def corrupt(workspace, what):
     path = loose(workspace, what)
     path.chmod(0o644)
     path.write_bytes(b"\0" * 20)
 
 
-def empty(workspace: Path, what: str) -> None:
+def empty(workspace, what):
     path = loose(workspace, what)
     path.chmod(0o644)
     path.write_bytes(b"")
 
 
-def unreadable(workspace: Path, what: str) -> None:
+def unreadable(workspace, what):
     path = loose(workspace, what)
     path.unlink()
     path.mkdir()
 
 
 @pytest.mark.parametrize("spoil", [remove, corrupt, empty, unreadable])
-def test_a_blob_that_is_no_memory_file_costs_the_log_only_its_own_lines(
-    spoil: Callable[[Path, str], None], workspace: Path, run
-) -> None:
+def test_a_blob_that_is_no_memory_file_costs_the_log_only_its_own_lines(spoil, workspace, run):
     sha, first = named(workspace, f"HEAD:{BACKUP}"), named(workspace, "HEAD~2")
     spoil(workspace, f"HEAD:{BACKUP}")
     log = run("dream", "log")
@@ -88,7 +82,7 @@ def test_a_blob_that_is_no_memory_file_costs_the_log_only_its_own_lines(
     assert f"{BACKUP} in commit {first[:8]} cannot be read" in doctor.out
 
 
-def test_a_dream_runs_beside_a_missing_blob_and_is_taken_back(workspace: Path, run) -> None:
+def test_a_dream_runs_beside_a_missing_blob_and_is_taken_back(workspace, run):
     remove(workspace, f"HEAD:{BACKUP}")
     entry = '{"cursor": 1, "timestamp": "2026-05-16 07:22", "content": "- User prefers dark mode"}\n'
     write(workspace, {"memory/history.jsonl": entry})
@@ -97,7 +91,7 @@ def test_a_dream_runs_beside_a_missing_blob_and_is_taken_back(workspace: Path, r
     assert "dark mode" not in (workspace / "USER.md").read_text("utf-8")
 
 
-def test_a_restore_that_needs_the_missing_text_is_refused_and_other_files_are_restored(workspace: Path, run) -> None:
+def test_a_restore_that_needs_the_missing_text_is_refused_and_other_files_are_restored(workspace, run):
     write(workspace, {"SOUL.md": "# Soul\n- Be brief\n", "USER.md": "# U\n- User prefers coffee\n"})
     git(workspace, "commit", "-q", "-a", "-m", "dream: both")
     remove(workspace, "HEAD~1:USER.md")
@@ -111,9 +105,7 @@ def test_a_restore_that_needs_the_missing_text_is_refused_and_other_files_are_re
 
 @pytest.mark.parametrize("spoil", [remove, corrupt])
 @pytest.mark.parametrize("at", ["HEAD", "HEAD~1", "HEAD~2"])
-def test_a_missing_tree_leaves_the_log_of_all_commits(
-    at: str, spoil: Callable[[Path, str], None], workspace: Path, run
-) -> None:
+def test_a_missing_tree_leaves_the_log_of_all_commits(at, spoil, workspace, run):
     tree, wanted = named(workspace, f"{at}^{{tree}}"), [named(workspace, name) for name in ("HEAD", "HEAD~1", "HEAD~2")]
     spoil(workspace, f"{at}^{{tree}}")
     log = run("dream", "log", "--json")
@@ -128,7 +120,7 @@ def test_a_missing_tree_leaves_the_log_of_all_commits(
     assert others, "the commit on the other side of the hole is shown"
 
 
-def test_a_missing_parent_ends_the_log_and_is_said(workspace: Path, run) -> None:
+def test_a_missing_parent_ends_the_log_and_is_said(workspace, run):
     gone, kept = named(workspace, "HEAD~2"), [named(workspace, name) for name in ("HEAD", "HEAD~1")]
     remove(workspace, "HEAD~2")
     log = run("dream", "log")
@@ -140,7 +132,7 @@ def test_a_missing_parent_ends_the_log_and_is_said(workspace: Path, run) -> None
     assert gone in run("doctor").out
 
 
-def test_a_clone_without_its_blobs_has_a_log_and_status(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_clone_without_its_blobs_has_a_log_and_status(workspace, tmp_path, run):
     git(workspace, "config", "uploadpack.allowFilter", "true")
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{workspace}", "partial")
     partial = tmp_path / "partial"
@@ -151,14 +143,14 @@ def test_a_clone_without_its_blobs_has_a_log_and_status(workspace: Path, tmp_pat
     assert "a git object is missing" in run("doctor", "--workspace", partial).out
 
 
-def test_a_shallow_clone_is_whole_for_the_doctor(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_shallow_clone_is_whole_for_the_doctor(workspace, tmp_path, run):
     git(tmp_path, "clone", "-q", "--depth", "2", f"file://{workspace}", "cut")
     log = run("dream", "log", "--workspace", tmp_path / "cut")
     assert (log.code, len(log.out.splitlines()), log.err) == (0, 3, "")
     assert "git" not in run("doctor", "--workspace", tmp_path / "cut").out.replace("nanobot", "")
 
 
-def test_a_broken_pack_costs_only_its_own_objects(workspace: Path, run) -> None:
+def test_a_broken_pack_costs_only_its_own_objects(workspace, run):
     git(workspace, "repack", "-q", "-a", "-d")
     write(workspace, {"SOUL.md": "# Soul\n- Be brief\n"})
     git(workspace, "commit", "-q", "-a", "-m", "dream: later")
@@ -177,7 +169,7 @@ def test_a_broken_pack_costs_only_its_own_objects(workspace: Path, run) -> None:
     assert "older changes cannot be read" in log.err
 
 
-def test_objects_of_another_repository_are_read_and_its_loss_is_named(workspace: Path, tmp_path: Path, run) -> None:
+def test_objects_of_another_repository_are_read_and_its_loss_is_named(workspace, tmp_path, run):
     git(tmp_path, "clone", "-q", "--shared", str(workspace), "borrowing")
     borrowing = tmp_path / "borrowing"
     write(borrowing, {"SOUL.md": "# Soul\n- Be brief\n"})
@@ -191,7 +183,7 @@ def test_objects_of_another_repository_are_read_and_its_loss_is_named(workspace:
     assert "cannot be read" in run("doctor", "--workspace", borrowing).out
 
 
-def test_a_corrupt_copy_is_passed_over_where_a_pack_has_a_sound_one(workspace: Path, run) -> None:
+def test_a_corrupt_copy_is_passed_over_where_a_pack_has_a_sound_one(workspace, run):
     path = loose(workspace, f"HEAD:{BACKUP}")
     git(workspace, "repack", "-q", "-a", "-d")
     path.parent.mkdir(exist_ok=True)
@@ -201,9 +193,7 @@ def test_a_corrupt_copy_is_passed_over_where_a_pack_has_a_sound_one(workspace: P
 
 
 @pytest.mark.parametrize("spoil", [remove, corrupt, empty])
-def test_a_folder_whose_tree_is_missing_costs_only_what_is_in_it(
-    spoil: Callable[[Path, str], None], workspace: Path, run
-) -> None:
+def test_a_folder_whose_tree_is_missing_costs_only_what_is_in_it(spoil, workspace, run):
     (workspace / "skills").mkdir()
     write(workspace, {"skills/tea.md": "Boil.\n", "USER.md": "# U\n- User prefers coffee\n"})
     git(workspace, "add", "-A")
@@ -222,7 +212,7 @@ def test_a_folder_whose_tree_is_missing_costs_only_what_is_in_it(
     assert (workspace / "USER.md").read_text("utf-8") == "# U\n- User prefers tea\n"
 
 
-def test_a_dream_whose_memory_folder_cannot_be_read_is_taken_back_only_elsewhere(workspace: Path, run) -> None:
+def test_a_dream_whose_memory_folder_cannot_be_read_is_taken_back_only_elsewhere(workspace, run):
     write(workspace, {"memory/MEMORY.md": "# Memory\n- Rex is a dog\n", "USER.md": "# U\n- User prefers coffee\n"})
     git(workspace, "add", "-A")
     git(workspace, "commit", "-q", "-m", "dream: both")
@@ -237,7 +227,7 @@ def test_a_dream_whose_memory_folder_cannot_be_read_is_taken_back_only_elsewhere
 
 
 @pytest.mark.parametrize("lost", ["HEAD~2:USER.md", "HEAD~2^{tree}", "HEAD~2"])
-def test_blame_says_where_older_versions_cannot_be_read(lost: str, workspace: Path, run) -> None:
+def test_blame_says_where_older_versions_cannot_be_read(lost, workspace, run):
     assert run("blame", "USER.md").err == ""
     newer = named(workspace, "HEAD~1")
     remove(workspace, lost)
@@ -248,7 +238,7 @@ def test_blame_says_where_older_versions_cannot_be_read(lost: str, workspace: Pa
     assert run("blame", "SOUL.md").err == "" or lost != "HEAD~2:USER.md"
 
 
-def test_a_missing_folder_above_the_workspace_costs_only_the_files_in_it(tmp_path: Path, run) -> None:
+def test_a_missing_folder_above_the_workspace_costs_only_the_files_in_it(tmp_path, run):
     inner = tmp_path / "outer" / "w"
     (inner / "memory").mkdir(parents=True)
     git(tmp_path / "outer", "init", "-q", "-b", "main")

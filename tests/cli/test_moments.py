@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def told(tmp_path, monkeypatch):
     """Three items; then one was edited, one deleted, and one came. The ids by a word, `then`: the moment before."""
     made = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
@@ -37,11 +34,11 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return ids
 
 
-def texts(run: Run) -> set[str]:
+def texts(run):
     return {row["text"] for row in run("memory", "list", "--json").json}
 
 
-def test_a_moment_is_shown_as_it_was(told: dict[str, str], run: Run) -> None:
+def test_a_moment_is_shown_as_it_was(told, run):
     found = run("moments", "show", told["then"], "--layer", "item", "--json").json
     assert {row["id"] for row in found["rows"]} == {told["tea"], told["cat"], told["city"]}
     assert found["moment"]["after"] == told["then"]
@@ -51,7 +48,7 @@ def test_a_moment_is_shown_as_it_was(told: dict[str, str], run: Run) -> None:
     assert "\x1b" not in run("moments", "show", told["then"]).out
 
 
-def test_a_difference_says_what_came_went_and_changed(told: dict[str, str], run: Run) -> None:
+def test_a_difference_says_what_came_went_and_changed(told, run):
     found = run("moments", "diff", told["then"], "--json").json["differences"]
     assert {one["id"]: (one["fate"], one["fields"][:1]) for one in found} == {
         told["tea"]: ("changed", ["text"]),
@@ -68,7 +65,7 @@ def test_a_difference_says_what_came_went_and_changed(told: dict[str, str], run:
 
 
 @pytest.mark.slow
-def test_one_row_a_kind_a_scope_or_all_comes_back_and_undo_takes_that_back(told: dict[str, str], run: Run) -> None:
+def test_one_row_a_kind_a_scope_or_all_comes_back_and_undo_takes_that_back(told, run):
     late = {"Drinks coffee", "Lives in Graz", "Has a bird"}
     early = {"Drinks green tea 茶", "Has a cat\x1b]0;x\x07", "Lives in Graz"}
     for wanted, left in (
@@ -87,7 +84,7 @@ def test_one_row_a_kind_a_scope_or_all_comes_back_and_undo_takes_that_back(told:
         assert texts(run) == late
 
 
-def test_a_rehearsal_says_what_each_row_would_be(told: dict[str, str], run: Run) -> None:
+def test_a_rehearsal_says_what_each_row_would_be(told, run):
     lines = run("moments", "restore", told["then"], "--all", "--dry-run").out.splitlines()
     assert lines[0].startswith("Would restore 3 rows as of ")
     assert "      text: “Drinks coffee” → “Drinks green tea 茶”" in lines
@@ -95,7 +92,7 @@ def test_a_rehearsal_says_what_each_row_would_be(told: dict[str, str], run: Run)
     assert any(line.startswith(f"  - item {told['bird']}") for line in lines)
 
 
-def test_the_list_names_moments_that_the_other_commands_know(told: dict[str, str], run: Run) -> None:
+def test_the_list_names_moments_that_the_other_commands_know(told, run):
     found = run("moments", "list", "--json").json
     kinds = [one["kind"] for one in found]
     assert {"operation", "checkpoint"} <= set(kinds)
@@ -121,20 +118,20 @@ def test_the_list_names_moments_that_the_other_commands_know(told: dict[str, str
         (["show", "now", "--scope", "nowhere"], 2, "nowhere"),
     ],
 )
-def test_what_cannot_be_is_one_line(told: dict[str, str], run: Run, line: list[str], code: int, said: str) -> None:
+def test_what_cannot_be_is_one_line(told, run, line, code, said):
     found = run("moments", *line)
     assert (found.code, found.err.count("\n")) == (code, 1), found
     assert said in found.err
 
 
-def test_without_a_yes_nothing_is_restored(told: dict[str, str], run: Run) -> None:
+def test_without_a_yes_nothing_is_restored(told, run):
     found = run("moments", "restore", told["then"], "--all")
     assert found.code == 2
     assert "add --yes" in found.err
     assert "Has a bird" in texts(run)
 
 
-def test_files_differ_by_their_lines_between_two_versions_and_since_one(run: Run, home: Callable[[str], Path]) -> None:
+def test_files_differ_by_their_lines_between_two_versions_and_since_one(run, home):
     workspace = home("nb035")
     newest, older = (one["name"] for one in run("moments", "list", "--json").json[:2])
     found = run("moments", "diff", older, newest, "--json").json
@@ -149,7 +146,7 @@ def test_files_differ_by_their_lines_between_two_versions_and_since_one(run: Run
     assert run("moments", "diff", newest, "--layer", "item").code == 2
 
 
-def test_the_files_of_a_moment_are_shown_as_they_were(run: Run, home: Callable[[str], Path]) -> None:
+def test_the_files_of_a_moment_are_shown_as_they_were(run, home):
     workspace = home("nb035")
     older = run("moments", "list", "--json").json[3]["name"]
     line = ["git", "-C", str(workspace), "show", f"{older}:USER.md"]
@@ -165,7 +162,7 @@ def test_the_files_of_a_moment_are_shown_as_they_were(run: Run, home: Callable[[
     assert "SOUL.md, USER.md" in wrong.err
 
 
-def test_an_edited_file_is_in_the_moment_right_after_it(tmp_path: Path, run: Run, home: Callable[[str], Path]) -> None:
+def test_an_edited_file_is_in_the_moment_right_after_it(tmp_path, run, home):
     workspace = home("nb035")
     before = (workspace / "USER.md").read_text()
     made = []
@@ -180,7 +177,7 @@ def test_an_edited_file_is_in_the_moment_right_after_it(tmp_path: Path, run: Run
     assert run("moments", "diff", made[2]).out == "Nothing differs.\n"
 
 
-def damaged(workspace: Path) -> None:
+def damaged(workspace):
     """The newest commit of the memory's files cannot be read any more."""
     head = subprocess.run(
         ["git", "-C", str(workspace), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
@@ -190,7 +187,7 @@ def damaged(workspace: Path) -> None:
     found.write_bytes(b"junk")
 
 
-def test_versions_that_cannot_be_read_leave_the_rest_of_the_past(run: Run, home: Callable[[str], Path]) -> None:
+def test_versions_that_cannot_be_read_leave_the_rest_of_the_past(run, home):
     workspace = home("nb035")
     assert run("memory", "add", "--text", "Drinks tea").code == 0
     then = run("log", "--limit", "1", "--json").json[0]["id"]
@@ -205,7 +202,7 @@ def test_versions_that_cannot_be_read_leave_the_rest_of_the_past(run: Run, home:
 
 
 @pytest.fixture
-def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> str:
+def worked(tmp_path, monkeypatch, run):
     """Goals of which one was edited since, one deleted, and one added; the operation before."""
     made = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
@@ -220,7 +217,7 @@ def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> str:
     return then
 
 
-def goals(run: Run) -> dict[str, str]:
+def goals(run):
     return {one["id"]: one["description"] for one in run("record", "goal", "list", "--json").json}
 
 
@@ -228,7 +225,7 @@ EARLY = {"g1": "Keep the site up", "g2": "Write the handbook"}
 LATE = {"g1": "Keep the site fast", "g3": "Learn Dutch"}
 
 
-def test_a_difference_tells_what_became_of_work_records(worked: str, run: Run) -> None:
+def test_a_difference_tells_what_became_of_work_records(worked, run):
     found = run("moments", "diff", worked, "--json").json["differences"]
     assert {one["id"]: (one["layer"], one["fate"], one["fields"]) for one in found} == {
         "goal/g1": ("work", "changed", ["description"]),
@@ -248,7 +245,7 @@ def test_a_difference_tells_what_became_of_work_records(worked: str, run: Run) -
 
 
 @pytest.mark.slow
-def test_work_records_come_back_as_one_operation_and_undo_takes_that_back(worked: str, run: Run) -> None:
+def test_work_records_come_back_as_one_operation_and_undo_takes_that_back(worked, run):
     for wanted, left in (
         (["--id", "g1"], {**LATE, "g1": EARLY["g1"]}),
         (["--id", "goal/g2"], {**LATE, "g2": EARLY["g2"]}),
@@ -265,7 +262,7 @@ def test_work_records_come_back_as_one_operation_and_undo_takes_that_back(worked
     assert run("moments", "restore", worked, "--layer", "lesson", "--yes").code == 1
 
 
-def test_rows_and_work_come_back_together(worked: str, run: Run) -> None:
+def test_rows_and_work_come_back_together(worked, run):
     run("memory", "add", "--text", "The lake is warm")
     assert run("moments", "restore", worked, "--all", "--yes").code == 0
     assert goals(run) == EARLY
@@ -275,7 +272,7 @@ def test_rows_and_work_come_back_together(worked: str, run: Run) -> None:
     assert "The lake is warm" in texts(run)
 
 
-def test_what_an_agent_told_of_its_work_since_stays(worked: str, run: Run) -> None:
+def test_what_an_agent_told_of_its_work_since_stays(worked, run):
     with open_workspace() as ws:
         ws.records.store("goal", {"status": "active", "priority": 1}, "g1")
         ws.records.store("goal", {"description": "Told by the agent"}, "g4")
@@ -288,7 +285,7 @@ def test_what_an_agent_told_of_its_work_since_stays(worked: str, run: Run) -> No
     assert (goal["status"], goal["priority"]) == ("active", 1)
 
 
-def test_a_record_that_changed_since_the_plan_is_not_overwritten(worked: str) -> None:
+def test_a_record_that_changed_since_the_plan_is_not_overwritten(worked):
     with open_workspace() as ws:
         plan = ws.moments.plan(ws.moments.named(worked))
         ws.records.edit("goal", "g1", {"description": "Another one"})

@@ -1,10 +1,5 @@
 """Numbers on the command line: one that nothing can reach is no limit, and nothing is that old."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import click
 import pytest
 
@@ -26,7 +21,7 @@ NEGATIVE = {"-1", "-inf"}
 
 
 @pytest.fixture
-def line_of(home: Callable[[str], Path], run) -> Callable[..., list[str]]:
+def line_of(home, run):
     """The words with which a command takes one of its numbers, with or without the arguments that may be left out."""
     home("nb035")
     lesson = ("--trigger", "seats", "--action", "by the window", "--json")
@@ -38,9 +33,7 @@ def line_of(home: Callable[[str], Path], run) -> Callable[..., list[str]]:
         "sha": run("dream", "log", "--limit", "1", "--json").json[0]["sha"],
     }
 
-    def line(
-        path: tuple[str, ...], command: click.Command, counted: click.Parameter, number: str, *, whole: bool
-    ) -> list[str]:
+    def line(path, command, counted, number, *, whole):
         words = [*path] or ["--run-dream"]
         for param in command.params:
             if param is counted:
@@ -59,7 +52,7 @@ def line_of(home: Callable[[str], Path], run) -> Callable[..., list[str]]:
 
 
 @pytest.mark.slow
-def test_no_number_ends_in_an_error_of_the_program(line_of, run) -> None:
+def test_no_number_ends_in_an_error_of_the_program(line_of, run):
     assert len(COUNTS) > 50
     wrong = []
     for path, command, counted in COUNTS:
@@ -75,13 +68,13 @@ def test_no_number_ends_in_an_error_of_the_program(line_of, run) -> None:
 
 
 @pytest.mark.parametrize("days", [10**6, 10**9, 10**20])
-def test_nothing_is_older_than_time_is(days: int, ramfirst: Path, run) -> None:
+def test_nothing_is_older_than_time_is(days, ramfirst, run):
     assert run("memory", "prune", "--older-than-days", "0", "--dry-run", "--json").json["items"]
     assert run("memory", "prune", "--older-than-days", str(days), "--dry-run", "--json").json["items"] == []
 
 
 @pytest.mark.parametrize("line", [["memory", "list"], ["log"], ["session", "search", "the"], ["history", "list"]])
-def test_a_limit_that_nothing_reaches_is_none(line: list[str], home: Callable[[str], Path], run) -> None:
+def test_a_limit_that_nothing_reaches_is_none(line, home, run):
     home("nb035")
     run("memory", "add", "--text", "a window seat")
     assert run(*line, "--limit", str(10**20), "--json").json == run(*line, "--limit", "100000", "--json").json

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import BadInput, NotAWorkspace, WorkspaceMissing
 from nanomem_tui.store.files import presence
-from tests.cli.conftest import Result, Run
 from tests.conftest import need
 from tests.store.homes import files
 
@@ -24,14 +22,14 @@ ID = "0123456789abcdef0123456789abcdef"
 SAID = "the blue bicycle of Zed"
 
 
-def remember(folder: Path, text: str = "a fact") -> Path:
+def remember(folder, text="a fact"):
     """Make a workspace with a memory of its own."""
     (folder / "memory").mkdir(parents=True)
     (folder / "memory" / "MEMORY.md").write_text(f"# Memory\n\n- {text}\n")
     return folder
 
 
-def soul(folder: Path) -> Path:
+def soul(folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SOUL.md").write_text("# Soul\n")
     return folder
@@ -41,7 +39,7 @@ def soul(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("inner", ["workspace", ".nanobot/workspace"])
-def test_a_folder_that_holds_memory_opens_whatever_lies_in_it(tmp_path: Path, run: Run, inner: str) -> None:
+def test_a_folder_that_holds_memory_opens_whatever_lies_in_it(tmp_path, run, inner):
     outer = remember(tmp_path / "agent", "of the outer one")
     soul(outer / inner)
     (outer / "config.json").write_text("{}")
@@ -57,7 +55,7 @@ def test_a_folder_that_holds_memory_opens_whatever_lies_in_it(tmp_path: Path, ru
         assert ws.paths.workspace == outer
 
 
-def test_the_memory_folder_of_a_workspace_opens_and_the_workspace_around_it_is_named(tmp_path: Path, run: Run) -> None:
+def test_the_memory_folder_of_a_workspace_opens_and_the_workspace_around_it_is_named(tmp_path, run):
     outer = soul(remember(tmp_path / "agent"))
     told = run("memory", "status", "--workspace", outer / "memory")
     assert f"Workspace   {outer / 'memory'}\n" in told.out
@@ -65,7 +63,7 @@ def test_the_memory_folder_of_a_workspace_opens_and_the_workspace_around_it_is_n
     assert "move away" not in told.err, "what would be moved is its memory"
 
 
-def test_a_workspace_without_memory_names_another_one_in_it(tmp_path: Path, run: Run) -> None:
+def test_a_workspace_without_memory_names_another_one_in_it(tmp_path, run):
     outer = soul(tmp_path / "agent")
     soul(outer / "workspace")
     told = run("memory", "status", "--workspace", outer)
@@ -74,7 +72,7 @@ def test_a_workspace_without_memory_names_another_one_in_it(tmp_path: Path, run:
 
 
 @pytest.mark.parametrize("there", ["../gone", "~/gone"])
-def test_a_configuration_is_named_whose_workspace_is_not_there(tmp_path: Path, run: Run, there: str) -> None:
+def test_a_configuration_is_named_whose_workspace_is_not_there(tmp_path, run, there):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"agents": {"defaults": {"workspace": there}}}))
     refused = run("memory", "status", "--config", config)
@@ -85,7 +83,7 @@ def test_a_configuration_is_named_whose_workspace_is_not_there(tmp_path: Path, r
     "sign",
     ["memory/history.jsonl", "memory/2026-01-02.md", "MEMORY.md", ".nanobot/workspace-id", "memory/LESSONS.jsonl"],
 )
-def test_any_memory_of_its_own_makes_the_named_folder_the_one(tmp_path: Path, sign: str) -> None:
+def test_any_memory_of_its_own_makes_the_named_folder_the_one(tmp_path, sign):
     (tmp_path / sign).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / sign).write_text("x")
     inner = remember(tmp_path / "workspace")
@@ -94,14 +92,14 @@ def test_any_memory_of_its_own_makes_the_named_folder_the_one(tmp_path: Path, si
     assert [problem.severity for problem in found.problems()] == ["warning"]
 
 
-def test_a_home_with_the_database_of_another_system_is_no_workspace(tmp_path: Path) -> None:
+def test_a_home_with_the_database_of_another_system_is_no_workspace(tmp_path):
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "longterm.db").write_bytes(b"")
     inner = soul(tmp_path / "workspace")
     assert paths.find_workspace(tmp_path).workspace == inner
 
 
-def test_a_memory_inside_is_opened_where_the_named_folder_has_none(tmp_path: Path) -> None:
+def test_a_memory_inside_is_opened_where_the_named_folder_has_none(tmp_path):
     soul(tmp_path)
     inner = remember(tmp_path / "workspace")
     found = paths.find_workspace(tmp_path)
@@ -110,7 +108,7 @@ def test_a_memory_inside_is_opened_where_the_named_folder_has_none(tmp_path: Pat
     assert paths.find_workspace(tmp_path).others == ()
 
 
-def test_two_memories_in_a_folder_without_one_are_a_choice(tmp_path: Path, run: Run) -> None:
+def test_two_memories_in_a_folder_without_one_are_a_choice(tmp_path, run):
     first, second = remember(tmp_path / "workspace"), remember(tmp_path / ".nanobot" / "workspace")
     with pytest.raises(NotAWorkspace):
         paths.find_workspace(tmp_path)
@@ -123,14 +121,14 @@ def test_two_memories_in_a_folder_without_one_are_a_choice(tmp_path: Path, run: 
     assert (found.workspace, found.others) == (second, (first,)), "the agent's configuration says which"
 
 
-def test_our_own_memory_of_a_folder_counts(tmp_path: Path, run: Run) -> None:
+def test_our_own_memory_of_a_folder_counts(tmp_path, run):
     outer = soul(tmp_path / "agent")
     assert run("memory", "add", "--text", "kept here", "--workspace", outer).code == 0
     remember(outer / "workspace")
     assert [row["text"] for row in _json(run("memory", "list", "--json", "--workspace", outer))] == ["kept here"]
 
 
-def _json(result: Result) -> list[dict[str, str]]:
+def _json(result):
     found: list[dict[str, str]] = json.loads(result.out)
     return found
 
@@ -139,7 +137,7 @@ def _json(result: Result) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> tuple[Path, Path, Path]:
+def instance(tmp_path):
     """A workspace, the configuration of an agent that lies elsewhere, and the one session beside it."""
     workspace, folder = remember(tmp_path / "srv" / "ws", SAID), tmp_path / "bots" / "a"
     (workspace / ".nanobot").mkdir()
@@ -156,10 +154,10 @@ def instance(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def test_sessions_beside_another_configuration_are_found_by_its_name(
-    instance: tuple[Path, Path, Path],
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    instance,
+    run,
+    monkeypatch,
+):
     workspace, config, transcript = instance
     lines = (
         ("session", "list", "--json", "--workspace", config.parent),
@@ -178,15 +176,15 @@ def test_sessions_beside_another_configuration_are_found_by_its_name(
         assert ws.paths.data == paths.find_workspace(workspace).data, "it is one memory, however it is named"
 
 
-def test_the_console_finds_them_too(instance: tuple[Path, Path, Path], run: Run) -> None:
+def test_the_console_finds_them_too(instance, run):
     _, config, _ = instance
     assert "cli:direct" in run("--snapshot", "sessions", "--config", config).out
 
 
 def test_a_configuration_may_have_any_name_and_leave_the_workspace_out(
-    instance: tuple[Path, Path, Path],
-    run: Run,
-) -> None:
+    instance,
+    run,
+):
     workspace, config, _ = instance
     other = config.with_name("second.json")
     other.write_text('{"agents": {}}')
@@ -195,9 +193,9 @@ def test_a_configuration_may_have_any_name_and_leave_the_workspace_out(
 
 
 def test_what_is_forgotten_goes_from_sessions_beside_another_configuration(
-    instance: tuple[Path, Path, Path],
-    run: Run,
-) -> None:
+    instance,
+    run,
+):
     workspace, config, transcript = instance
     done = run("forget", "--text", "blue bicycle", "--yes", "--config", config)
     assert done.code == 0
@@ -206,9 +204,9 @@ def test_what_is_forgotten_goes_from_sessions_beside_another_configuration(
 
 
 def test_sessions_that_lie_nowhere_are_a_finding_and_left_by_forget(
-    instance: tuple[Path, Path, Path],
-    run: Run,
-) -> None:
+    instance,
+    run,
+):
     workspace, _, transcript = instance
     at = ("--workspace", workspace)
     for told in (run("session", "list", *at), run("session", "search", "bicycle", *at)):
@@ -227,7 +225,7 @@ def test_sessions_that_lie_nowhere_are_a_finding_and_left_by_forget(
     assert SAID in transcript.read_text()
 
 
-def test_a_workspace_whose_sessions_are_there_is_told_nothing(instance: tuple[Path, Path, Path], run: Run) -> None:
+def test_a_workspace_whose_sessions_are_there_is_told_nothing(instance, run):
     workspace, config, _ = instance
     shutil.move(config.parent / "sessions", workspace.parent / "sessions")
     assert run("session", "list", "--json", "--workspace", workspace).json
@@ -243,12 +241,12 @@ def test_a_workspace_whose_sessions_are_there_is_told_nothing(instance: tuple[Pa
     ],
 )
 def test_a_configuration_that_cannot_be_used_is_one_line(
-    tmp_path: Path,
-    run: Run,
-    name: str,
-    content: str | None,
-    said: str,
-) -> None:
+    tmp_path,
+    run,
+    name,
+    content,
+    said,
+):
     if content is not None:
         (tmp_path / name).write_text(content)
     told = run("memory", "list", "--config", tmp_path / name)
@@ -259,7 +257,7 @@ def test_a_configuration_that_cannot_be_used_is_one_line(
         open_workspace(tmp_path, config_file=tmp_path / name)
 
 
-def test_a_configured_workspace_that_is_gone_is_named(instance: tuple[Path, Path, Path], run: Run) -> None:
+def test_a_configured_workspace_that_is_gone_is_named(instance, run):
     workspace, config, _ = instance
     shutil.rmtree(workspace)
     for line in (("--config", config), ("--workspace", config.parent)):
@@ -274,7 +272,7 @@ def test_a_configured_workspace_that_is_gone_is_named(instance: tuple[Path, Path
 # -- what belongs to another account
 
 
-def bounded(*line: str | Path) -> list[str]:
+def bounded(*line):
     """A command line that runs without the rights that root has over files which it may not read.
 
     It keeps the right to look at processes: the home of an agent is known then, and closed.
@@ -306,7 +304,7 @@ print(json.dumps(found))
 """
 
 
-def nanomem(workspace: Path, home: Path, *lines: str) -> list[tuple[str, int, str, str]]:
+def nanomem(workspace, home, *lines):
     """Each line with its exit code, stdout and stderr, one after another in a process without those rights."""
     command = bounded(sys.executable, "-c", ALL, json.dumps(lines), workspace)
     environment = {**os.environ, "HOME": str(home)}
@@ -314,14 +312,14 @@ def nanomem(workspace: Path, home: Path, *lines: str) -> list[tuple[str, int, st
     return [(line, code, out, err) for line, code, out, err in json.loads(done.stdout)]
 
 
-def gateway(home: Path, **more: int) -> subprocess.Popen[bytes]:
+def gateway(home, **more):
     """A process that calls itself what an agent does, in one word, and ends when nothing more comes to it."""
     name, program = ["nanobot-gateway"], shutil.which("cat")
     return subprocess.Popen(name, executable=program, stdin=subprocess.PIPE, cwd="/", env={"HOME": str(home)}, **more)
 
 
 @pytest.fixture(params=["closed home", "other account"])
-def others_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+def others_agent(request, tmp_path):
     """The home of an agent that runs now, under the title that it gives itself, and whose files we may not see."""
     home = tmp_path / "theirs"
     (home / ".nanobot" / "run").mkdir(parents=True)
@@ -339,7 +337,7 @@ def others_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pat
 
 
 @pytest.mark.slow
-def test_the_agent_of_another_account_is_passed_over(tmp_path: Path, others_agent: Path) -> None:
+def test_the_agent_of_another_account_is_passed_over(tmp_path, others_agent):
     workspace = remember(tmp_path / "mine")
     lines = ("memory status", "doctor", "dream status", "scrub", "memory add --text hello_there_world",
              "forget --text hello_there_world --yes")  # fmt: skip
@@ -348,7 +346,7 @@ def test_the_agent_of_another_account_is_passed_over(tmp_path: Path, others_agen
         assert str(others_agent) not in out
 
 
-def test_a_record_of_an_agent_that_names_nobody_s_home_breaks_nothing(tmp_path: Path) -> None:
+def test_a_record_of_an_agent_that_names_nobody_s_home_breaks_nothing(tmp_path):
     workspace = remember(tmp_path / "workspace")
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "run").mkdir()
@@ -363,7 +361,7 @@ def test_a_record_of_an_agent_that_names_nobody_s_home_breaks_nothing(tmp_path: 
 
 
 @pytest.mark.slow
-def test_folders_of_another_account_beside_the_workspace_stop_nothing(tmp_path: Path) -> None:
+def test_folders_of_another_account_beside_the_workspace_stop_nothing(tmp_path):
     need(os.geteuid() == 0, "only root gives a folder to another account")
     workspace = remember(tmp_path / "home" / "ws")
     for closed in ("memory", ".nanobot", "sessions", "other"):
@@ -381,7 +379,7 @@ def test_folders_of_another_account_beside_the_workspace_stop_nothing(tmp_path: 
 
 
 @pytest.mark.slow
-def test_settings_in_the_home_of_another_account_are_passed_over_and_named(tmp_path: Path) -> None:
+def test_settings_in_the_home_of_another_account_are_passed_over_and_named(tmp_path):
     need(os.geteuid() == 0, "only root gives a folder to another account")
     workspace, theirs = remember(tmp_path / "mine"), tmp_path / "theirs"
     theirs.mkdir(mode=0o700)

@@ -1,16 +1,11 @@
 """Homes of agents that are not read yet are called what they are; what is wrong is counted and named the same way."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 
-
-def written(folder: Path, texts: dict[str, str]) -> Path:
+def written(folder, texts):
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -18,7 +13,7 @@ def written(folder: Path, texts: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def hermes(tmp_path: Path) -> Path:
+def hermes(tmp_path):
     said = [{"role": "session_meta", "tools": []}, {"role": "user", "content": "hello"}]
     return written(
         tmp_path / "hermes",
@@ -33,7 +28,7 @@ def hermes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def openclaw(tmp_path: Path) -> Path:
+def openclaw(tmp_path):
     files = {
         "openclaw.json": "{}",
         "workspace/SOUL.md": "# Soul\n",
@@ -46,7 +41,7 @@ def openclaw(tmp_path: Path) -> Path:
     return written(tmp_path / "claw", files) / "workspace"
 
 
-def test_a_home_of_hermes_is_called_that(hermes: Path, run: Run) -> None:
+def test_a_home_of_hermes_is_called_that(hermes, run):
     at = ("--workspace", hermes)
     status = run("memory", "status", *at).out
     assert "Agent       Hermes, not running" in status
@@ -59,7 +54,7 @@ def test_a_home_of_hermes_is_called_that(hermes: Path, run: Run) -> None:
     assert run("session", "rescue", *at).out == "The agent finds every session.\n"
 
 
-def test_a_home_of_openclaw_is_called_that(openclaw: Path, run: Run) -> None:
+def test_a_home_of_openclaw_is_called_that(openclaw, run):
     for folder in (openclaw, openclaw.parent):
         found = run("memory", "status", "--json", "--workspace", folder).json
         assert found["release"] == "OpenClaw"
@@ -76,12 +71,12 @@ def test_a_home_of_openclaw_is_called_that(openclaw: Path, run: Run) -> None:
     ],
     ids=["a folder of notes", "nanobot with an identity", "a project"],
 )
-def test_other_folders_are_not_taken_for_one(tmp_path: Path, run: Run, files: dict[str, str]) -> None:
+def test_other_folders_are_not_taken_for_one(tmp_path, run, files):
     found = run("memory", "status", "--json", "--workspace", written(tmp_path / "w", files)).json
     assert found["release"] not in ("Hermes", "OpenClaw")
 
 
-def test_what_hermes_remembers_is_imported_entry_by_entry(hermes: Path, tmp_path: Path, run: Run) -> None:
+def test_what_hermes_remembers_is_imported_entry_by_entry(hermes, tmp_path, run):
     mine = written(tmp_path / "mine", {"memory/MEMORY.md": "# Memory\n"})
     for folder in (hermes, hermes / "memories"):
         plan = run("memory", "import", folder, "--dry-run", "--workspace", mine).out
@@ -96,7 +91,7 @@ def test_what_hermes_remembers_is_imported_entry_by_entry(hermes: Path, tmp_path
     assert "state.db" in run("memory", "import", hermes, "--dry-run", "--workspace", mine).out
 
 
-def test_every_file_of_another_agent_is_taken_or_listed(openclaw: Path, tmp_path: Path, run: Run) -> None:
+def test_every_file_of_another_agent_is_taken_or_listed(openclaw, tmp_path, run):
     mine = written(tmp_path / "mine", {"memory/MEMORY.md": "# Memory\n"})
     (openclaw / "tool.bin").write_bytes(b"\0")
     plan = run("memory", "import", openclaw, "--dry-run", "--workspace", mine).out
@@ -108,7 +103,7 @@ def test_every_file_of_another_agent_is_taken_or_listed(openclaw: Path, tmp_path
 # -- what is wrong
 
 
-def test_the_status_counts_what_is_wrong_and_names_the_first_five(tmp_path: Path, run: Run) -> None:
+def test_the_status_counts_what_is_wrong_and_names_the_first_five(tmp_path, run):
     lines = ['{"cursor": 1, "timestamp": "2026-01-02 03:04", "content": "good"}', *["broken"] * 7]
     where = written(tmp_path / "w", {"memory/history.jsonl": "\n".join(lines) + "\n"})
     told = run("memory", "status", "--workspace", where).out.splitlines()
@@ -127,7 +122,7 @@ def test_the_status_counts_what_is_wrong_and_names_the_first_five(tmp_path: Path
     {"memory/MEMORY.md": "x", "sessions/cli_direct.jsonl": '{"role": "user", "content": "hi"}\n'},
     {".nanobot/workspace-id": "0" * 32, "sessions/Y2xpOmRpcmVjdA.jsonl": '{"role": "user", "content": "hi"}\n'},
 ], ids=["old names", "new names"])  # fmt: skip
-def test_doctor_never_sends_to_a_rescue_that_has_nothing_to_do(tmp_path: Path, run: Run, files: dict[str, str]) -> None:
+def test_doctor_never_sends_to_a_rescue_that_has_nothing_to_do(tmp_path, run, files):
     """A transcript without its metadata line, and one in a folder where the agent does not look."""
     where = written(tmp_path / "home" / "workspace", files)
     written(
@@ -141,7 +136,7 @@ def test_doctor_never_sends_to_a_rescue_that_has_nothing_to_do(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("home", ["hermes", "openclaw"])
-def test_find_says_which_memory_it_could_not_look_into(home: str, request: pytest.FixtureRequest, run: Run) -> None:
+def test_find_says_which_memory_it_could_not_look_into(home, request, run):
     at = ("--workspace", request.getfixturevalue(home))
     found = run("find", "kayak", *at)
     assert (found.code, "Nothing found in what could be read." in found.out) == (1, True)

@@ -1,10 +1,7 @@
 """Dreams in a home inside somebody's own git repository: seen, committed beside their work; nothing of it ever runs."""
 
-from __future__ import annotations
-
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ pytestmark = needs_git
 TEA = "- User prefers tea with honey."
 
 
-def make(root: Path, inside: str = "agents/home/workspace", entry: str = TEA) -> Path:
+def make(root, inside="agents/home/workspace", entry=TEA):
     """Return a workspace below the repository `root`, its files committed, with one entry that waits for a Dream."""
     workspace = root / inside
     (workspace / "memory").mkdir(parents=True)
@@ -31,13 +28,13 @@ def make(root: Path, inside: str = "agents/home/workspace", entry: str = TEA) ->
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     found = make(tmp_path / "outer")
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
     return found
 
 
-def test_a_dream_is_committed_to_the_repository_above_and_seen_in_its_log(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_dream_is_committed_to_the_repository_above_and_seen_in_its_log(workspace, tmp_path, run):
     assert run("--run-dream").code == 0
     rows = run("dream", "log", "--json").json
     assert [(row["who"], row["message"]) for row in rows] == [
@@ -55,7 +52,7 @@ def test_a_dream_is_committed_to_the_repository_above_and_seen_in_its_log(worksp
     assert git(tmp_path / "outer", "fsck") == ""
 
 
-def test_a_dream_that_the_repository_above_holds_is_reverted_there(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_dream_that_the_repository_above_holds_is_reverted_there(workspace, tmp_path, run):
     before = (workspace / "USER.md").read_bytes()
     run("--run-dream")
     sha = run("dream", "log", "--json").json[0]["sha"]
@@ -65,7 +62,7 @@ def test_a_dream_that_the_repository_above_holds_is_reverted_there(workspace: Pa
     assert git(tmp_path / "outer", "log", "-1", "--format=%s").startswith("nanomem: take back dream")
 
 
-def test_a_dream_commits_nothing_that_a_person_staged_or_changed(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_dream_commits_nothing_that_a_person_staged_or_changed(workspace, tmp_path, run):
     root = tmp_path / "outer"
     write(root, {"notes.txt": "staged\n", "other.txt": "changed\n", "new.txt": "new\n"})
     git(root, "add", "notes.txt")
@@ -78,7 +75,7 @@ def test_a_dream_commits_nothing_that_a_person_staged_or_changed(workspace: Path
     assert git(root, "diff", "--cached", "--name-only").split() == ["notes.txt"]
 
 
-def test_lines_of_a_person_in_the_same_file_stay_uncommitted(workspace: Path, tmp_path: Path, run) -> None:
+def test_lines_of_a_person_in_the_same_file_stay_uncommitted(workspace, tmp_path, run):
     root, name = tmp_path / "outer", "agents/home/workspace/USER.md"
     write(workspace, {"USER.md": "# User\n- mine, not committed\n\n## Preferences\n\n- Short answers.\n"})
     run("--run-dream")
@@ -89,9 +86,7 @@ def test_lines_of_a_person_in_the_same_file_stay_uncommitted(workspace: Path, tm
     assert "mine, not committed" in (workspace / "USER.md").read_text("utf-8")
 
 
-def test_a_memory_file_that_a_person_staged_is_left_out_and_the_dream_says_so(
-    workspace: Path, tmp_path: Path, run
-) -> None:
+def test_a_memory_file_that_a_person_staged_is_left_out_and_the_dream_says_so(workspace, tmp_path, run):
     root, name = tmp_path / "outer", "agents/home/workspace/USER.md"
     write(workspace, {"USER.md": "# User\n- staged\n\n## Preferences\n\n- Short answers.\n"})
     git(root, "add", name)
@@ -102,7 +97,7 @@ def test_a_memory_file_that_a_person_staged_is_left_out_and_the_dream_says_so(
     assert git(root, "diff", "--cached", "--name-only").split() == [name]
 
 
-def test_a_dream_during_a_merge_changes_the_file_and_commits_nothing(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_dream_during_a_merge_changes_the_file_and_commits_nothing(workspace, tmp_path, run):
     root = tmp_path / "outer"
     head = git(root, "rev-parse", "HEAD")
     (root / ".git" / "MERGE_HEAD").write_text(head)
@@ -112,7 +107,7 @@ def test_a_dream_during_a_merge_changes_the_file_and_commits_nothing(workspace: 
     assert git(root, "rev-parse", "HEAD") == head
 
 
-def test_a_new_memory_file_is_committed_unless_the_repository_ignores_it(tmp_path: Path, run) -> None:
+def test_a_new_memory_file_is_committed_unless_the_repository_ignores_it(tmp_path, run):
     for name, rule in (("kept", "*.log\n"), ("ignored", "memory/\n"), ("excluded", "")):
         root = tmp_path / name
         workspace = make(root, "workspace", "- [durable] Carla bought 3 mugs for the kitchen")
@@ -128,9 +123,7 @@ def test_a_new_memory_file_is_committed_unless_the_repository_ignores_it(tmp_pat
 
 
 @pytest.mark.parametrize("how", ["ignored", "untracked", "no commit yet"])
-def test_a_repository_that_does_not_track_the_files_is_not_taken_for_their_history(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run
-) -> None:
+def test_a_repository_that_does_not_track_the_files_is_not_taken_for_their_history(how, tmp_path, monkeypatch, run):
     root = tmp_path / "dotfiles"
     workspace = make(root, ".nanobot/workspace")
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
@@ -164,7 +157,7 @@ def test_a_repository_that_does_not_track_the_files_is_not_taken_for_their_histo
     assert TEA not in (workspace / "USER.md").read_text("utf-8")
 
 
-def test_nothing_that_a_hostile_repository_above_names_is_run(workspace: Path, tmp_path: Path, run) -> None:
+def test_nothing_that_a_hostile_repository_above_names_is_run(workspace, tmp_path, run):
     root, mark = tmp_path / "outer", tmp_path / "ran"
     evil = tmp_path / "evil.sh"
     evil.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
@@ -192,9 +185,7 @@ def test_nothing_that_a_hostile_repository_above_names_is_run(workspace: Path, t
 
 
 @pytest.mark.parametrize("lead_out", ["git", "objects", "HEAD"])
-def test_a_repository_above_that_leads_elsewhere_is_not_followed(
-    lead_out: str, workspace: Path, tmp_path: Path, run
-) -> None:
+def test_a_repository_above_that_leads_elsewhere_is_not_followed(lead_out, workspace, tmp_path, run):
     part = tmp_path / "outer" / ".git" / ("" if lead_out == "git" else lead_out)
     part.rename(tmp_path / "elsewhere")
     part.symlink_to(tmp_path / "elsewhere")
@@ -205,9 +196,7 @@ def test_a_repository_above_that_leads_elsewhere_is_not_followed(
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "elsewhere").rglob("*")} == before
 
 
-def test_plain_text_does_not_go_where_a_repository_keeps_the_file_encrypted(
-    workspace: Path, tmp_path: Path, run
-) -> None:
+def test_plain_text_does_not_go_where_a_repository_keeps_the_file_encrypted(workspace, tmp_path, run):
     root, plain = tmp_path / "outer", (workspace / "USER.md").read_bytes()
     (workspace / "USER.md").write_bytes(b"\0GITCRYPT\0" + b"x" * 40)
     git(root, "commit", "-q", "-a", "-m", "encrypted")
@@ -217,7 +206,7 @@ def test_plain_text_does_not_go_where_a_repository_keeps_the_file_encrypted(
     assert TEA not in git(root, "log", "-p", "--text", "--", "agents/home/workspace/USER.md")
 
 
-def test_a_repository_of_the_workspace_itself_comes_before_one_above(workspace: Path, tmp_path: Path, run) -> None:
+def test_a_repository_of_the_workspace_itself_comes_before_one_above(workspace, tmp_path, run):
     head = git(tmp_path / "outer", "rev-parse", "HEAD")
     git(workspace, "init", "-q")
     git(workspace, "add", "USER.md", "SOUL.md")
@@ -229,16 +218,14 @@ def test_a_repository_of_the_workspace_itself_comes_before_one_above(workspace: 
     assert git(tmp_path / "outer", "rev-parse", "HEAD") == head
 
 
-def test_forgetting_names_the_repository_above_as_not_reached(workspace: Path, tmp_path: Path, run) -> None:
+def test_forgetting_names_the_repository_above_as_not_reached(workspace, tmp_path, run):
     run("--run-dream")
     found = run("forget", "--text", "honey", "--dry-run")
     assert str(tmp_path / "outer" / ".git") in found.out + found.err
 
 
 @pytest.mark.parametrize("name", ["SOUL.md", "USER.md"])
-def test_a_missing_object_of_the_repository_above_costs_what_needs_it(
-    name: str, workspace: Path, tmp_path: Path, run
-) -> None:
+def test_a_missing_object_of_the_repository_above_costs_what_needs_it(name, workspace, tmp_path, run):
     root = tmp_path / "outer"
     sha = git(root, "rev-parse", f"HEAD:agents/home/workspace/{name}").strip()
     (root / ".git" / "objects" / sha[:2] / sha[2:]).unlink()

@@ -1,11 +1,8 @@
 """The short way of the commands asked most often: the same output as the long way, and nothing odd goes by it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -54,14 +51,14 @@ ODD = [
 
 
 @pytest.mark.parametrize("line", PLAIN, ids=" ".join)
-def test_a_plain_line_prints_what_the_long_way_prints(ramfirst: Path, run, capsys, line: list[str]) -> None:
+def test_a_plain_line_prints_what_the_long_way_prints(ramfirst, run, capsys, line):
     expected = run(*line)
     assert expected.code == 0
     assert fast_path.run(line)
     assert capsys.readouterr() == (expected.out, expected.err)
 
 
-def test_a_workspace_may_be_named(ramfirst: Path, run, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_may_be_named(ramfirst, run, capsys, monkeypatch):
     monkeypatch.setenv("NANOMEM_WORKSPACE", "/nowhere")
     line = ["memory", "status", "--workspace", str(ramfirst)]
     expected = run(*line)
@@ -70,13 +67,13 @@ def test_a_workspace_may_be_named(ramfirst: Path, run, capsys, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("line", ODD, ids=ascii)
-def test_an_odd_line_is_left_to_the_long_way(line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_odd_line_is_left_to_the_long_way(line, monkeypatch):
     monkeypatch.setenv("NANOMEM_WORKSPACE", "/nowhere")  # where any command would fail
     assert not fast_path.run(line)
 
 
 @pytest.mark.parametrize("line", [PLAIN[0], PLAIN[6]], ids=" ".join)
-def test_an_error_is_the_line_and_the_exit_code_of_the_long_way(tmp_path: Path, run, line: list[str]) -> None:
+def test_an_error_is_the_line_and_the_exit_code_of_the_long_way(tmp_path, run, line):
     line = [*line, "--workspace", str(tmp_path / "none")]
     expected = run(*line)
     done = subprocess.run([sys.executable, "-m", "nanomem_tui", *line], capture_output=True, text=True, check=False)
@@ -85,7 +82,7 @@ def test_an_error_is_the_line_and_the_exit_code_of_the_long_way(tmp_path: Path, 
 
 @pytest.mark.parametrize("home", ["ramfirst", "nb035"])
 @pytest.mark.parametrize("line", [PLAIN[0], PLAIN[2], PLAIN[6]], ids=" ".join)
-def test_a_plain_line_loads_nothing_slow(sample_copy, home: str, line: list[str]) -> None:
+def test_a_plain_line_loads_nothing_slow(sample_copy, home, line):
     """No parser of command lines, and no dataclass: their module alone takes as long to import as Python to start. Only
     `memory status` of a home with versions looks at them, with dulwich, which has dataclasses."""
     workspace = sample_copy(home) / "home" / ".nanobot" / "workspace"

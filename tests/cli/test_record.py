@@ -1,12 +1,9 @@
 """`nanomem record KIND`: each kind listed, shown with its links, searched, added, corrected, deleted; all undoable."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -29,7 +26,7 @@ LEAST = {
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """An empty workspace, which is the default one."""
     found = tmp_path / "home" / "workspace"
     found.mkdir(parents=True)
@@ -38,12 +35,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def aios(place: Path, samples: Path, run) -> None:
+def aios(place, samples, run):
     """Both databases of another system's agent, imported."""
     assert run("memory", "import", samples / "aios", "--yes").code == 0
 
 
-def given(run, kind: str, record_id: str = "", **fields: object) -> str:
+def given(run, kind, record_id="", **fields):
     line = ["record", kind, "add", "--data", json.dumps({**LEAST[kind], **fields}), "--json"]
     result = run(*line, *(["--id", record_id] if record_id else []))
     assert result.code == 0, result.err
@@ -51,7 +48,7 @@ def given(run, kind: str, record_id: str = "", **fields: object) -> str:
 
 
 @pytest.mark.parametrize("kind", RECORD_KINDS)
-def test_every_kind_goes_the_whole_way(kind: str, place: Path, run) -> None:
+def test_every_kind_goes_the_whole_way(kind, place, run):
     record_id = given(run, kind)
     [listed] = run("record", kind, "list", "--json").json
     assert list(listed)[:3] == ["id", "kind", "tier"]
@@ -76,7 +73,7 @@ def test_every_kind_goes_the_whole_way(kind: str, place: Path, run) -> None:
 
 
 @pytest.mark.slow
-def test_a_list_narrows_pages_and_tells_how_many_there_are(aios, run) -> None:
+def test_a_list_narrows_pages_and_tells_how_many_there_are(aios, run):
     rows = run("record", "goal", "list", "--json").json
     assert len(rows) == 40
     assert rows == sorted(rows, key=lambda row: (row["created_at"], row["id"]), reverse=True)
@@ -97,7 +94,7 @@ def test_a_list_narrows_pages_and_tells_how_many_there_are(aios, run) -> None:
 
 
 @pytest.mark.slow
-def test_a_goal_shows_its_tasks_and_their_tool_calls(aios, run) -> None:
+def test_a_goal_shows_its_tasks_and_their_tool_calls(aios, run):
     shown = run("record", "goal", "show", "g0", "--json").json
     tasks = [one for one in shown["links"] if one["relation"] == "task"]
     assert [one["id"] for one in tasks] == ["t0_0", "t0_1", "t0_2"]
@@ -108,7 +105,7 @@ def test_a_goal_shows_its_tasks_and_their_tool_calls(aios, run) -> None:
     assert [one["id"] for one in run("record", "tool-call", "show", "tc0_0", "--json").json["links"]] == ["t0_0"]
 
 
-def test_of_many_tasks_of_a_goal_the_newest_are_named_and_that_is_said(place: Path, run) -> None:
+def test_of_many_tasks_of_a_goal_the_newest_are_named_and_that_is_said(place, run):
     goal = given(run, "goal")
     with open_workspace(place) as ws:
         ws.records.store_many(NewRecord("task", {"description": "one more", "goal_id": goal}) for _ in range(50))
@@ -118,14 +115,14 @@ def test_of_many_tasks_of_a_goal_the_newest_are_named_and_that_is_said(place: Pa
     assert len(run("record", "task", "list", "--where", "agent=", "--json").json) == 50
 
 
-def test_a_long_value_is_shown_in_full_below_its_name(place: Path, run) -> None:
+def test_a_long_value_is_shown_in_full_below_its_name(place, run):
     record_id = given(run, "config-change", content="user www;\n\tworkers 4;", reason="x" * 300)
     lines = run("record", "config-change", "show", record_id).out.splitlines()
     assert lines[lines.index("content:") + 1] == "  user www;"
     assert "x" * 300 in "".join(line.strip() for line in lines)
 
 
-def test_what_is_asked_for_in_json_can_be_added_again(place: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_for_in_json_can_be_added_again(place, run, monkeypatch):
     data = json.dumps({"id": "mine", **LEAST["incident"], "symptoms": ["502", {"since": None}]})
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data.encode()), isatty=lambda: False))
     assert run("record", "incident", "add", "--data", "-", "--json").json["record"]["symptoms"] == [
@@ -158,7 +155,7 @@ def test_what_is_asked_for_in_json_can_be_added_again(place: Path, run, monkeypa
         ("record goal delete g0", "add --yes to do it"),
     ],
 )
-def test_what_cannot_be_done_is_one_clear_line(place: Path, line: str, said: str, run) -> None:
+def test_what_cannot_be_done_is_one_clear_line(place, line, said, run):
     given(run, "goal", "g0")
     result = run(*line.split(" "))
     assert result.code == 2
@@ -185,9 +182,7 @@ NEVER = [
 
 
 @pytest.mark.parametrize(("kind", "fields", "said"), NEVER)
-def test_what_no_record_says_is_neither_added_nor_put_into_one(
-    kind: str, fields: dict[str, object], said: str, place: Path, run
-) -> None:
+def test_what_no_record_says_is_neither_added_nor_put_into_one(kind, fields, said, place, run):
     record_id = given(run, kind)
     before = run("record", kind, "list", "--json").json
     whole = json.dumps({**LEAST[kind], **fields})
@@ -199,7 +194,7 @@ def test_what_no_record_says_is_neither_added_nor_put_into_one(
     assert run("record", kind, "list", "--json").json == before
 
 
-def test_a_configuration_is_recorded_with_its_content_which_may_be_empty(place: Path, run) -> None:
+def test_a_configuration_is_recorded_with_its_content_which_may_be_empty(place, run):
     result = run("record", "config-change", "add", "--data", '{"file_path": "/etc/motd"}')
     assert result.code == 2
     assert "a config-change needs `content`. Fix: give it, empty where there is nothing in it" in result.err
@@ -207,7 +202,7 @@ def test_a_configuration_is_recorded_with_its_content_which_may_be_empty(place: 
 
 
 @pytest.mark.slow
-def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(place: Path, sample_copy, run) -> None:
+def test_what_another_system_says_in_its_own_words_comes_in_and_can_be_edited(place, sample_copy, run):
     theirs = sample_copy("aios") / "working.db"
     with closing(sqlite3.connect(theirs)) as connection, connection:
         connection.execute("UPDATE goals SET status = 'running', priority = -5 WHERE id = 'g0'")
@@ -230,9 +225,7 @@ REFERENCES = [
 
 
 @pytest.mark.parametrize(("kind", "field", "said"), REFERENCES)
-def test_a_record_that_refers_to_one_that_does_not_exist_is_refused(
-    kind: str, field: str, said: str, place: Path, run
-) -> None:
+def test_a_record_that_refers_to_one_that_does_not_exist_is_refused(kind, field, said, place, run):
     given(run, "incident")
     result = run("record", kind, "add", "--id", "mine", "--data", json.dumps({**LEAST[kind], field: "g9"}))
     assert (result.code, result.out) == (2, "")
@@ -244,8 +237,8 @@ def test_a_record_that_refers_to_one_that_does_not_exist_is_refused(
 
 @pytest.mark.parametrize(("kind", "field", "said"), REFERENCES)
 def test_an_edit_that_refers_to_one_that_does_not_exist_is_refused_and_what_an_agent_stored_stays_editable(
-    kind: str, field: str, said: str, place: Path, run
-) -> None:
+    kind, field, said, place, run
+):
     given(run, kind, "mine")
     result = run("record", kind, "edit", "mine", "--data", json.dumps({field: "g9"}))
     assert (result.code, said in result.err) == (2, True)
@@ -257,7 +250,7 @@ def test_an_edit_that_refers_to_one_that_does_not_exist_is_refused_and_what_an_a
     assert (edited.code, edited.err) == (0, "")
 
 
-def test_a_reference_to_a_deleted_record_is_refused_until_it_is_back(place: Path, run) -> None:
+def test_a_reference_to_a_deleted_record_is_refused_until_it_is_back(place, run):
     goal = given(run, "goal")
     run("record", "goal", "delete", goal, "--yes")
     line = ("record", "task", "add", "--data", json.dumps({**LEAST["task"], "goal_id": goal}))
@@ -266,7 +259,7 @@ def test_a_reference_to_a_deleted_record_is_refused_until_it_is_back(place: Path
     assert run(*line).code == 0
 
 
-def test_a_record_that_names_one_that_is_there_says_nothing(place: Path, run) -> None:
+def test_a_record_that_names_one_that_is_there_says_nothing(place, run):
     task = given(run, "task", goal_id=given(run, "goal"), procedure_id=given(run, "procedure"))
     given(run, "pattern", created_from=task)
     given(run, "tool-call", task_id=task)
@@ -276,7 +269,7 @@ def test_a_record_that_names_one_that_is_there_says_nothing(place: Path, run) ->
     ("data", "name"),
     [('{"description": "one", "description": "two"}', "description"), ('{"metadata": {"a": 1, "a": 2}}', "a")],
 )
-def test_a_name_that_is_given_twice_is_refused(data: str, name: str, place: Path, run) -> None:
+def test_a_name_that_is_given_twice_is_refused(data, name, place, run):
     given(run, "goal", "g0")
     for line in (("add",), ("edit", "g0")):
         result = run("record", "goal", *line, "--data", data)
@@ -284,8 +277,8 @@ def test_a_name_that_is_given_twice_is_refused(data: str, name: str, place: Path
 
 
 @pytest.mark.slow
-def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
-    def files() -> dict[Path, bytes]:
+def test_a_change_is_rehearsed(aios, place, run):
+    def files():
         every = (path for path in place.parent.rglob("*") if path.is_file())
         return {path: path.read_bytes() for path in every if path.suffix not in (".db-wal", ".db-shm")}
 
@@ -302,13 +295,13 @@ def test_a_change_is_rehearsed(aios, place: Path, run) -> None:
 
 
 @pytest.mark.slow
-def test_an_edit_that_changes_nothing_says_so(aios, run) -> None:
+def test_an_edit_that_changes_nothing_says_so(aios, run):
     result = run("record", "goal", "edit", "g0", "--data", '{"result": "ok"}')
     assert (result.code, result.out) == (0, "Nothing changed.\n")
 
 
 @pytest.mark.slow
-def test_what_changed_is_told_field_by_field(aios, run) -> None:
+def test_what_changed_is_told_field_by_field(aios, run):
     run("record", "goal", "edit", "g0", "--data", '{"result": "better"}')
     first, second, *rest = run("record", "goal", "history", "g0").out.splitlines()
     assert first.endswith("human: edit goal “Goal 0: Hey Mel! Good to see you! How ha…”")
@@ -317,7 +310,7 @@ def test_what_changed_is_told_field_by_field(aios, run) -> None:
     assert len(run("record", "goal", "history", "g0", "--limit", "1", "--json").json) == 1
 
 
-def test_the_history_tells_each_step_also_one_that_was_taken_back(place: Path, run) -> None:
+def test_the_history_tells_each_step_also_one_that_was_taken_back(place, run):
     goal = given(run, "goal", priority=1)
     assert run("record", "goal", "edit", goal, "--data", '{"priority": 3}').code == 0
     for step in ("undo", "redo", "undo"):
@@ -334,7 +327,7 @@ def test_the_history_tells_each_step_also_one_that_was_taken_back(place: Path, r
     assert lines[7] == "  priority: 1 → 3"
 
 
-def test_help_names_the_fields_and_an_example_of_each_kind(run) -> None:
+def test_help_names_the_fields_and_an_example_of_each_kind(run):
     told = run("record", "decision", "add", "--help").out
     assert "nanomem record decision add --data" in told
     assert "context* (text)" in told
@@ -344,7 +337,7 @@ def test_help_names_the_fields_and_an_example_of_each_kind(run) -> None:
     assert "incident" in run("record", "--help").out
 
 
-def test_where_nothing_was_recorded_there_is_nothing_and_no_file_is_made(workspace: Path, run) -> None:
+def test_where_nothing_was_recorded_there_is_nothing_and_no_file_is_made(workspace, run):
     assert run("record", "goal", "list", "--json").json == []
     assert run("record", "goal", "search", "x", "--json").json == []
     assert run("record", "goal", "list").out == "0 goals\n"

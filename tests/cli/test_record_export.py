@@ -1,25 +1,20 @@
 """`nanomem record export`: every record out to a file, and in again elsewhere with every field."""
 
-from __future__ import annotations
-
 import json
 import stat
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.store.work.kinds import KINDS
-from nanomem_tui.store.work.values import TierRecord
-from tests.cli.conftest import Run
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """An empty workspace, which is the default one."""
     found = tmp_path / "home" / "workspace"
     found.mkdir(parents=True)
@@ -28,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def full(place: Path, samples: Path, run: Run) -> Path:
+def full(place, samples, run):
     """A workspace with records of every kind in each tier that the kind has."""
     with clock.at(NOW - timedelta(days=200)):
         assert run("memory", "import", samples / "aios", "--yes").code == 0
@@ -47,15 +42,13 @@ def full(place: Path, samples: Path, run: Run) -> Path:
     return place
 
 
-def everything(place: Path) -> list[TierRecord]:
+def everything(place):
     with open_workspace(place) as ws:
         return [record for kind in KINDS for record in ws.records.list_records(kind)]
 
 
 @pytest.mark.slow
-def test_every_record_goes_out_and_comes_in_elsewhere_as_it_was(
-    full: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_record_goes_out_and_comes_in_elsewhere_as_it_was(full, tmp_path, run, monkeypatch):
     before = everything(full)
     assert {record.kind for record in before} == set(KINDS)
     assert {record.tier for record in before} == {"working", "longterm"}
@@ -76,7 +69,7 @@ def test_every_record_goes_out_and_comes_in_elsewhere_as_it_was(
 
 
 @pytest.mark.slow
-def test_a_record_that_was_deleted_comes_back_when_that_is_asked_for(full: Path, tmp_path: Path, run: Run) -> None:
+def test_a_record_that_was_deleted_comes_back_when_that_is_asked_for(full, tmp_path, run):
     before = everything(full)
     file = tmp_path / "work.jsonl"
     run("record", "export", "--to", file)
@@ -98,9 +91,7 @@ def test_a_record_that_was_deleted_comes_back_when_that_is_asked_for(full: Path,
         ({"id": ""}, "no usable id"),
     ],
 )
-def test_a_line_that_is_no_record_is_left_out_with_the_reason(
-    place: Path, tmp_path: Path, run: Run, damage: dict[str, object], told: str
-) -> None:
+def test_a_line_that_is_no_record_is_left_out_with_the_reason(place, tmp_path, run, damage, told):
     for name in ("one", "two"):
         data = json.dumps({"trigger": name, "action": "reload"})
         assert run("record", "pattern", "add", "--id", name, "--data", data).code == 0
@@ -119,9 +110,7 @@ def test_a_line_that_is_no_record_is_left_out_with_the_reason(
     assert "cut off" in plan["problems"][0]["what"]
 
 
-def test_an_export_of_records_replaces_nothing_unasked_and_makes_no_empty_file(
-    place: Path, tmp_path: Path, run: Run
-) -> None:
+def test_an_export_of_records_replaces_nothing_unasked_and_makes_no_empty_file(place, tmp_path, run):
     file = tmp_path / "work.jsonl"
     goal = ("record", "goal", "add", "--id", "g", "--data", '{"description": "Keep the site up"}')
     run(*goal)

@@ -1,26 +1,21 @@
 """`nanomem record search`: the example of seed 004 on the command line."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.vectors import embedders
-from tests.cli.conftest import Run
 from tests.vectors.fakes import Words, unavailable
 
 
 @pytest.fixture
-def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+def words(monkeypatch):
     made = Words()
     monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: made)
     return made
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     found = tmp_path / "home" / "workspace"
     found.mkdir(parents=True)
     (found / "SOUL.md").touch()
@@ -37,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found
 
 
-def test_what_was_like_this_before_and_what_helped(place: Path, run: Run, words: Words) -> None:
+def test_what_was_like_this_before_and_what_helped(place, run, words):
     query = ("record", "search", "nginx returning 502 bad gateway after restart")
     done = run(*query)
     assert (done.code, done.err) == (0, "")
@@ -50,27 +45,27 @@ def test_what_was_like_this_before_and_what_helped(place: Path, run: Run, words:
     assert set(hit["parts"]) == {"lexical", "meaning", "distance", "words"}
 
 
-def test_by_words_alone_it_is_said_why(place: Path, run: Run, words: Words) -> None:
+def test_by_words_alone_it_is_said_why(place, run, words):
     words.broken = unavailable()
     done = run("record", "search", "disk full")
     assert done.out.splitlines()[-1] == "1 record, by words"
     assert done.err == "Note: by words alone: nobody answers: http://127.0.0.1:1. Fix: start it\n"
 
 
-def test_what_is_found_nowhere_says_so(place: Path, run: Run, words: Words) -> None:
+def test_what_is_found_nowhere_says_so(place, run, words):
     assert run("record", "search", "xyzzy", "--in", "tasks").out == "0 records, by words and meaning\n"
 
 
 @pytest.mark.parametrize(
     "line", [("nginx", "--in", "memories"), ("nginx", "--limit", "0"), ("nginx", "--limit", "101"), ()]
 )
-def test_what_cannot_be_asked_is_one_line(place: Path, run: Run, line: tuple[str, ...]) -> None:
+def test_what_cannot_be_asked_is_one_line(place, run, line):
     done = run("record", "search", *line)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
 
 
-def test_a_pattern_is_found_by_its_words_and_tells_what_to_do(place: Path, run: Run, words: Words) -> None:
+def test_a_pattern_is_found_by_its_words_and_tells_what_to_do(place, run, words):
     with open_workspace(place) as ws:
         ws.records.store("pattern", {"trigger": "nginx answers 502", "action": "restart php"}, "restart")
         ws.records.store("config-change", {"file_path": "/etc/nginx.conf", "content": "user www;"}, "conf")
@@ -82,7 +77,7 @@ def test_a_pattern_is_found_by_its_words_and_tells_what_to_do(place: Path, run: 
     assert [hit["id"] for hit in run("record", "search", "www", "--json").json] == ["conf"]
 
 
-def test_help_says_what_is_searched(run: Run) -> None:
+def test_help_says_what_is_searched(run):
     told = " ".join(run("record", "search", "--help").out.split())
     assert "All kinds are searched. Patterns, states of agents and configurations are found by their words" in told
     assert "patterns" in told.partition("--in")[2]

@@ -1,12 +1,9 @@
 """`nanomem journal`, `reflections` and `usage`: what they print, what scripts get, what a dry run leaves as it is."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,12 +12,11 @@ import pytest
 
 from nanomem_tui.core.text import cell_width
 from tests.agents.test_llm_usage import call, made
-from tests.cli.conftest import Run
 from tests.store.homes import files
 
 
 @pytest.fixture
-def crystal(home: Callable[[str], Path], sample_copy: Callable[[str], Path], run: Run) -> Path:
+def crystal(home, sample_copy, run):
     """A workspace into which the sample of the crystallized system was imported."""
     base = sample_copy("crystal") / "home" / ".nanobot"
     workspace = base / "workspace"
@@ -30,7 +26,7 @@ def crystal(home: Callable[[str], Path], sample_copy: Callable[[str], Path], run
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """An empty workspace in an agent's home, which is the default one."""
     workspace = tmp_path / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -43,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # -- what was imported -------------------------------------------------------------------------------------------------
 
 
-def test_all_rows_of_the_sample_are_found_afterwards(crystal: Path, run: Run) -> None:
+def test_all_rows_of_the_sample_are_found_afterwards(crystal, run):
     where = ("--workspace", crystal, "--json")
     journal = run("journal", "list", *where).json
     assert len(journal) == 45
@@ -58,7 +54,7 @@ def test_all_rows_of_the_sample_are_found_afterwards(crystal: Path, run: Run) ->
     assert {row["origin"] for row in rows} == {"import"}
 
 
-def test_pages_and_words_of_the_sample(crystal: Path, run: Run) -> None:
+def test_pages_and_words_of_the_sample(crystal, run):
     where = ("--workspace", crystal)
     assert len(run("journal", "list", "--limit", 4, "--offset", 43, *where, "--json").json) == 2
     assert "4 of 45 journal entries" in run("journal", "list", "--limit", 4, *where).out
@@ -74,7 +70,7 @@ def test_pages_and_words_of_the_sample(crystal: Path, run: Run) -> None:
 # -- journal -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_entry_is_added_shown_edited_deleted_and_brought_back(place: Path, run: Run) -> None:
+def test_an_entry_is_added_shown_edited_deleted_and_brought_back(place, run):
     added = run("journal", "add", "--text", "Moved the server", "--day", "2026-02-15", "--json").json
     key = added["entry"]["id"]
     assert (added["entry"]["date"], added["warnings"], added["operation"]["kind"]) == ("2026-02-15", [], "journal.add")
@@ -93,7 +89,7 @@ def test_an_entry_is_added_shown_edited_deleted_and_brought_back(place: Path, ru
     assert [row["id"] for row in run("journal", "list", "--json").json] == [key]
 
 
-def test_a_dry_run_of_the_journal_changes_no_byte(place: Path, run: Run) -> None:
+def test_a_dry_run_of_the_journal_changes_no_byte(place, run):
     key = run("journal", "add", "--text", "Moved the server", "--json").json["entry"]["id"]
     before = files(place.parent)
     for line in (
@@ -108,9 +104,7 @@ def test_a_dry_run_of_the_journal_changes_no_byte(place: Path, run: Run) -> None
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_lists_fit_the_terminal_and_name_what_can_be_shown(
-    crystal: Path, run: Run, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_lists_fit_the_terminal_and_name_what_can_be_shown(crystal, run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     for group in ("journal", "reflections"):
         lines = run(group, "list", "--limit", 5, "--workspace", crystal).out.splitlines()
@@ -118,7 +112,7 @@ def test_lists_fit_the_terminal_and_name_what_can_be_shown(
         assert run(group, "show", lines[1].split()[0], "--workspace", crystal).code == 0
 
 
-def test_deleting_asks_and_without_anybody_to_ask_it_is_refused(place: Path, run: Run) -> None:
+def test_deleting_asks_and_without_anybody_to_ask_it_is_refused(place, run):
     key = run("journal", "add", "--text", "Moved the server", "--json").json["entry"]["id"]
     refused = run("journal", "delete", key)
     assert refused.code == 2
@@ -143,13 +137,13 @@ def test_deleting_asks_and_without_anybody_to_ask_it_is_refused(place: Path, run
         ("usage", "--by", "week"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_exit_code_2(place: Path, run: Run, line: tuple[str, ...]) -> None:
+def test_what_cannot_be_is_one_line_and_exit_code_2(place, run, line):
     done = run(*line)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.startswith("nanomem: ")
 
 
-def test_what_was_noted_cannot_steer_the_terminal(place: Path, run: Run) -> None:
+def test_what_was_noted_cannot_steer_the_terminal(place, run):
     key = run("journal", "add", "--text", "a \x1b]52;c;ZXZpbA==\x07 b\u202e\x9b2J", "--json").json["entry"]["id"]
     run("reflections", "add", "--tool", "\x1b[2Jexec", "--error", "\x1b[31m", "--insight", "\x07 i")
     for line in (("journal", "list"), ("journal", "show", key), ("reflections", "list"), ("log",)):
@@ -158,7 +152,7 @@ def test_what_was_noted_cannot_steer_the_terminal(place: Path, run: Run) -> None
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(run(*line, "--json").out)
 
 
-def test_a_list_of_nothing_says_so(place: Path, run: Run) -> None:
+def test_a_list_of_nothing_says_so(place, run):
     before = files(place.parent)
     assert run("journal", "list").out == "0 journal entries\n"
     assert run("reflections", "list").out == "0 reflections\n"
@@ -171,7 +165,7 @@ def test_a_list_of_nothing_says_so(place: Path, run: Run) -> None:
 # -- reflections -------------------------------------------------------------------------------------------------------
 
 
-def test_a_reflection_is_kept_edited_and_becomes_a_lesson(place: Path, run: Run) -> None:
+def test_a_reflection_is_kept_edited_and_becomes_a_lesson(place, run):
     key = "sk-proj-" + "aB3" * 16
     given = ("--tool", "web_search", "--args", f'{{"token": "{key}"}}', "--error", "timeout", "--insight", "Ask less")
     added = run("reflections", "add", *given)
@@ -197,14 +191,14 @@ def test_a_reflection_is_kept_edited_and_becomes_a_lesson(place: Path, run: Run)
     assert len(run("memory", "lessons", "list", "--json").json) == 1
 
 
-def test_what_is_to_be_noted_may_stand_as_it_is(place: Path, run: Run) -> None:
+def test_what_is_to_be_noted_may_stand_as_it_is(place, run):
     assert run("journal", "add", "Moved to Porto").code == 0
     assert run("journal", "add", "Back", "home", "--day", "2026-02-15", "--json").json["entry"]["text"] == "Back home"
     assert [row["text"] for row in run("journal", "list", "--json").json] == ["Moved to Porto", "Back home"]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/commands.md"])
-def test_every_command_of_a_page_is_one(page: str, place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_a_page_is_one(page, place, run, monkeypatch):
     monkeypatch.setattr(click.Command, "invoke", lambda *_: None)  # read to its last word, and not done
     text = (Path(__file__).resolve().parents[2] / page).read_text()
     lines = [line.strip() for line in text.splitlines() if line.startswith("    nanomem ")]
@@ -220,7 +214,7 @@ def test_every_command_of_a_page_is_one(page: str, place: Path, run: Run, monkey
 
 
 @pytest.fixture
-def used(place: Path, run: Run) -> Path:
+def used(place, run):
     made(
         place.parent / "llm_usage.sqlite3",
         call("2026-03-02T10:00:00+00:00", tokens=(1_000_000, 100_000, 1_100_000, 0)),
@@ -230,7 +224,7 @@ def used(place: Path, run: Run) -> Path:
     return place
 
 
-def test_the_price_that_usage_asks_for_is_added_to_those_that_are_set(used: Path, run: Run) -> None:
+def test_the_price_that_usage_asks_for_is_added_to_those_that_are_set(used, run):
     run("config", "set", "model_prices", "gpt-4o=2.512345678/10", "--here")
     hint = run("usage", "--by", "model").out.rpartition(": nanomem ")[2]
     table = '{"gpt-4o": "2.512345678/10", "\\u001b[2Jqwen": "ASKED/ANSWERED"}'
@@ -243,7 +237,7 @@ def test_the_price_that_usage_asks_for_is_added_to_those_that_are_set(used: Path
     assert "No price" not in run("usage").out
 
 
-def test_usage_tells_rows_totals_and_what_has_no_price(used: Path, run: Run) -> None:
+def test_usage_tells_rows_totals_and_what_has_no_price(used, run):
     run("config", "set", "model_prices", "gpt-4o=2.5/10")
     done = run("usage")
     assert "at least 3.5000" in done.out
@@ -264,9 +258,7 @@ def test_usage_tells_rows_totals_and_what_has_no_price(used: Path, run: Run) -> 
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_a_plot_fits_the_terminal_and_shows_days_of_nothing(
-    used: Path, run: Run, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_a_plot_fits_the_terminal_and_shows_days_of_nothing(used, run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     lines = run("usage", "--plot").out.splitlines()
     days = [line for line in lines if line.startswith("2026-")]
@@ -280,7 +272,7 @@ def test_a_plot_fits_the_terminal_and_shows_days_of_nothing(
     assert "@" in plain
 
 
-def test_a_broken_log_of_the_agent_is_a_note_beside_the_rest(used: Path, run: Run) -> None:
+def test_a_broken_log_of_the_agent_is_a_note_beside_the_rest(used, run):
     (used.parent / "llm_usage.sqlite3").write_bytes(b"torn" * 999)
     done = run("usage")
     assert (done.code, done.out) == (0, "No token use.\n")

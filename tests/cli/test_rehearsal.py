@@ -1,10 +1,6 @@
 """`--dry-run` of every change: it says what would change, ends as the real one would, and no byte is written."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
@@ -20,7 +16,7 @@ CHANGING = [
 ]  # fmt: skip
 
 
-def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+def commands(group, path=""):
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -31,20 +27,20 @@ def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Co
             yield f"{path}{name}", command
 
 
-def content(workspace: Path) -> dict[str, bytes]:
+def content(workspace):
     """Every file of the agent's home, ours too."""
     return files(workspace.parent)
 
 
-def an_item(run) -> str:
+def an_item(run):
     return str(run("memory", "list", "--limit", "1", "--offset", "3", "--json").json[0]["id"])
 
 
-def a_lesson(run) -> str:
+def a_lesson(run):
     return str(run("memory", "lessons", "list", "--limit", "1", "--json").json[0]["id"])
 
 
-def test_every_command_that_changes_something_can_be_rehearsed() -> None:
+def test_every_command_that_changes_something_can_be_rehearsed():
     able = {name for name, command in commands(root) if any(p.name == "dry_run" for p in command.params)}
     assert set(CHANGING) <= able
 
@@ -69,7 +65,7 @@ def test_every_command_that_changes_something_can_be_rehearsed() -> None:
         ("config set max_items 7", "max_items = 7"),
     ],
 )
-def test_a_rehearsal_says_what_would_change_and_writes_nothing(line: str, said: str, ramfirst: Path, run) -> None:
+def test_a_rehearsal_says_what_would_change_and_writes_nothing(line, said, ramfirst, run):
     words = [
         {"ITEM": an_item, "LESSON": a_lesson}.get(word, lambda _run, word=word: word)(run) for word in line.split()
     ]
@@ -84,14 +80,14 @@ def test_a_rehearsal_says_what_would_change_and_writes_nothing(line: str, said: 
 
 
 @pytest.mark.parametrize("line", ["memory edit nobody --text x", "memory disable nobody", "memory add --text=", "undo"])
-def test_a_rehearsal_ends_as_the_change_would(line: str, ramfirst: Path, run) -> None:
+def test_a_rehearsal_ends_as_the_change_would(line, ramfirst, run):
     rehearsed = run(*line.split(), "--dry-run")
     real = run(*line.split())
     assert (rehearsed.code, rehearsed.err) == (real.code, real.err)
     assert real.code in (1, 2)
 
 
-def test_undo_and_redo_are_rehearsed_step_by_step(ramfirst: Path, run) -> None:
+def test_undo_and_redo_are_rehearsed_step_by_step(ramfirst, run):
     key = an_item(run)
     run("memory", "edit", key, "--text", "first")
     run("memory", "edit", key, "--text", "second")
@@ -107,7 +103,7 @@ def test_undo_and_redo_are_rehearsed_step_by_step(ramfirst: Path, run) -> None:
     assert run("memory", "show", key, "--json").json["text"] not in ("first", "second")
 
 
-def test_a_session_and_a_document_are_rehearsed_too(home, run) -> None:
+def test_a_session_and_a_document_are_rehearsed_too(home, run):
     workspace = home("nb035")
     run("dream", "run", "--max-batch-size", "3")
     run("session", "compact", "cli:direct", "--keep", "4", "--yes")
@@ -119,7 +115,7 @@ def test_a_session_and_a_document_are_rehearsed_too(home, run) -> None:
     assert content(workspace) == before
 
 
-def test_a_rehearsed_compaction_is_refused_as_the_real_one(ramfirst: Path, run) -> None:
+def test_a_rehearsed_compaction_is_refused_as_the_real_one(ramfirst, run):
     (ramfirst.parent / "sessions" / "cli_direct.checkpoint.json").write_text("{}")
     line = ("session", "compact", "cli:direct", "--keep", "20")
     rehearsed = run(*line, "--dry-run")
@@ -128,7 +124,7 @@ def test_a_rehearsed_compaction_is_refused_as_the_real_one(ramfirst: Path, run) 
     assert (run(*line, "--force", "--dry-run").code, run(*line, "--force", "--yes").code) == (0, 0)
 
 
-def test_a_rehearsed_undo_meets_the_conflict_of_the_real_one(ramfirst: Path, run) -> None:
+def test_a_rehearsed_undo_meets_the_conflict_of_the_real_one(ramfirst, run):
     key = an_item(run)
     first = run("memory", "edit", key, "--text", "first", "--json").json["operation"]["id"]
     run("memory", "edit", key, "--text", "second")
@@ -138,7 +134,7 @@ def test_a_rehearsed_undo_meets_the_conflict_of_the_real_one(ramfirst: Path, run
     assert "changed since by human: edit “second”" in real.err
 
 
-def test_a_rehearsal_in_a_folder_that_cannot_be_written_is_refused(ramfirst: Path, run, monkeypatch) -> None:
+def test_a_rehearsal_in_a_folder_that_cannot_be_written_is_refused(ramfirst, run, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     result = run("memory", "add", "--text", "tea", "--dry-run")
     assert result.code == 2
@@ -146,7 +142,7 @@ def test_a_rehearsal_in_a_folder_that_cannot_be_written_is_refused(ramfirst: Pat
 
 
 @pytest.mark.slow
-def test_what_is_to_stay_forgotten_is_refused_in_a_rehearsal_too(ramfirst: Path, run) -> None:
+def test_what_is_to_stay_forgotten_is_refused_in_a_rehearsal_too(ramfirst, run):
     key = an_item(run)
     run("memory", "edit", key, "--text", "Rides a blue bicycle")
     run("forget", "--text", "blue bicycle", "--yes")

@@ -1,18 +1,15 @@
 """`nanomem recall --save`, `--check`, `--saved` and `--forget`, with a broken line in the file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+def file(tmp_path, run, monkeypatch):
     """A file with two questions and a broken line between them."""
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(make_home(tmp_path)))
     path = Path(run("recall", "item number 1", "--save", "ltm_1", "--json").json["path"])
@@ -24,7 +21,7 @@ def file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_broken_line_stops_no_check_and_passes_none(file: Path, run: Run) -> None:
+def test_a_broken_line_stops_no_check_and_passes_none(file, run):
     done = run("recall", "--check", "--json")
     body = json.loads(done.out)
     assert (done.code, body["questions"], body["lost"]) == (1, 2, 0), "what cannot be asked is not well"
@@ -41,7 +38,7 @@ def test_a_broken_line_stops_no_check_and_passes_none(file: Path, run: Run) -> N
     assert (run("recall", "--check").code, run("recall", "--check").err) == (0, "")
 
 
-def test_a_question_that_recalls_nothing_yet_is_saved_and_says_so(file: Path, run: Run) -> None:
+def test_a_question_that_recalls_nothing_yet_is_saved_and_says_so(file, run):
     file.unlink()
     done = run("recall", "submarine", "--save", "ltm_1", "--json")
     (lost,) = json.loads(done.out)["lost"]
@@ -53,7 +50,7 @@ def test_a_question_that_recalls_nothing_yet_is_saved_and_says_so(file: Path, ru
     assert (weighed.code, weighed.err) == (0, "")
 
 
-def test_a_question_is_saved_once_and_listed_with_who_asks(file: Path, run: Run) -> None:
+def test_a_question_is_saved_once_and_listed_with_who_asks(file, run):
     line = (
         "recall",
         "item number 2",
@@ -77,7 +74,7 @@ def test_a_question_is_saved_once_and_listed_with_who_asks(file: Path, run: Run)
     assert len(listed) == 3, "the same words of somebody else are another question"
 
 
-def test_questions_are_listed_and_forgotten(file: Path, run: Run) -> None:
+def test_questions_are_listed_and_forgotten(file, run):
     listed = json.loads(run("recall", "--saved", "--json").out)
     assert [(one["line"], one["expect"]) for one in listed] == [(1, ["ltm_1"]), (3, ["ltm_2"])]
     assert "item number 2" in run("recall", "--saved").out

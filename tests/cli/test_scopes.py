@@ -1,19 +1,14 @@
 """`nanomem scopes`: what it prints, what it changes, and that a rehearsal changes nothing."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 from tests.review.test_scopes import put
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """Ana in one chat, Bo in another, and what is known of them; a global item that tells of Ana."""
     made = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(made))
@@ -27,7 +22,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_the_list_counts_by_kind_and_says_what_each_asker_sees(workspace: Path, run: Run) -> None:
+def test_the_list_counts_by_kind_and_says_what_each_asker_sees(workspace, run):
     found = run("scopes", "list", "--json").json
     scopes = {row["scope"]: row for row in found["scopes"]}
     assert scopes["telegram:-100987"]["kinds"] == {"decision": 1}
@@ -39,7 +34,7 @@ def test_the_list_counts_by_kind_and_says_what_each_asker_sees(workspace: Path, 
     assert "telegram:-100987 Ana" in out
 
 
-def test_what_a_chat_sees_is_shown_by_layer_and_nothing_else(workspace: Path, run: Run) -> None:
+def test_what_a_chat_sees_is_shown_by_layer_and_nothing_else(workspace, run):
     ana = ("--channel", "telegram", "--chat-id", "-100987", "--sender-id", "Ana")
     seen = {row["id"]: row["layer"] for row in run("scopes", "show", *ana, "--json").json}
     assert seen == {"of_ana": "user", "of_chat": "chat", "told": "global"}
@@ -51,7 +46,7 @@ def test_what_a_chat_sees_is_shown_by_layer_and_nothing_else(workspace: Path, ru
     assert run("scopes", "show", "nowhere").code == 2
 
 
-def test_leaks_say_why_and_where_the_item_belongs(workspace: Path, run: Run) -> None:
+def test_leaks_say_why_and_where_the_item_belongs(workspace, run):
     [leak] = run("scopes", "leaks", "--json").json
     assert (leak["id"], leak["kind"], leak["belongs"]) == ("told", "names", "telegram:@Ana")
     assert "it names the person telegram:@Ana; every chat sees it" in leak["why"]
@@ -59,7 +54,7 @@ def test_leaks_say_why_and_where_the_item_belongs(workspace: Path, run: Run) -> 
     assert run("scopes", "leaks").out == "Nothing leaks: no item names anybody of another chat.\n"
 
 
-def test_a_move_and_a_copy_are_one_operation_each_that_undo_takes_back(workspace: Path, run: Run) -> None:
+def test_a_move_and_a_copy_are_one_operation_each_that_undo_takes_back(workspace, run):
     made = run("scopes", "move", "of_chat", "of_bo", "--to", "global", "--json").json
     assert made["operation"]["label"] == "move 2 items to global"
     assert made["goes"] == ["of_chat", "of_bo"]
@@ -71,7 +66,7 @@ def test_a_move_and_a_copy_are_one_operation_each_that_undo_takes_back(workspace
     assert len(run("scopes", "show", "telegram:@Ana", "--json").json) == 1
 
 
-def test_a_rehearsal_says_what_would_go_and_changes_nothing(workspace: Path, run: Run) -> None:
+def test_a_rehearsal_says_what_would_go_and_changes_nothing(workspace, run):
     before = run("scopes", "list", "--json").json
     done = run("scopes", "move", "--from", "telegram:-100987", "--to", "telegram:@Ana", "--dry-run")
     assert "Would move to telegram:@Ana (telegram:@Ana, in every chat)" in done.out
@@ -79,7 +74,7 @@ def test_a_rehearsal_says_what_would_go_and_changes_nothing(workspace: Path, run
     assert run("scopes", "list", "--json").json == before
 
 
-def test_the_whole_of_a_scope_moves_only_after_a_yes(workspace: Path, run: Run) -> None:
+def test_the_whole_of_a_scope_moves_only_after_a_yes(workspace, run):
     there = ("scopes", "move", "--from", "telegram:-200123", "--to", "global")
     refused = run(*there)
     assert refused.code != 0
@@ -88,7 +83,7 @@ def test_the_whole_of_a_scope_moves_only_after_a_yes(workspace: Path, run: Run) 
     assert run(*there, "--yes").out == "No items in telegram:-200123.\n"
 
 
-def test_the_same_text_at_the_target_is_merged_only_when_asked(workspace: Path, run: Run) -> None:
+def test_the_same_text_at_the_target_is_merged_only_when_asked(workspace, run):
     with open_workspace(workspace) as ws:
         put(ws, "twin", "global", "needle boat", hits=2)
     refused = run("scopes", "move", "of_bo", "--to", "global")

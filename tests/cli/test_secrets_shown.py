@@ -1,16 +1,10 @@
 """What an agent or a model is shown holds no secret, in whatever form it is asked for; a person sees what is kept."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.workspace import Workspace
-from tests.cli.conftest import Run
 from tests.memory.turns import begin, end, turn
 from tests.poison import labelled_secrets
 from tests.store.homes import make_home
@@ -20,7 +14,7 @@ TOLD = f"The password of the NAS is {SECRET}"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     home = make_home(tmp_path, items=0, lessons=0)
     with open_workspace(home) as ws:
         ws.items.add(TOLD)
@@ -32,12 +26,12 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ws(home: Path) -> Iterator[Workspace]:
+def ws(home):
     with open_workspace(home) as opened:
         yield opened
 
 
-def test_a_turn_tells_none_beside_its_block(ws: Workspace) -> None:
+def test_a_turn_tells_none_beside_its_block(ws):
     begun = begin(ws, "what is the password of the NAS?")
     told = begun.to_json()
     assert told["hits"]
@@ -47,7 +41,7 @@ def test_a_turn_tells_none_beside_its_block(ws: Workspace) -> None:
     assert SECRET not in json.dumps(end(ws, begun.turn, f"It is {TOLD}").to_json())
 
 
-def test_what_is_cut_is_told_without_it(ws: Workspace) -> None:
+def test_what_is_cut_is_told_without_it(ws):
     for number in range(40):
         ws.items.add(f"{TOLD}{number}")
     told = begin(ws, "what is the password of the NAS?").to_json()
@@ -55,7 +49,7 @@ def test_what_is_cut_is_told_without_it(ws: Workspace) -> None:
     assert SECRET not in json.dumps(told)
 
 
-def test_a_context_holds_none_in_any_chunk(ws: Workspace) -> None:
+def test_a_context_holds_none_in_any_chunk(ws):
     for framed in (False, True):
         found = ws.context.assemble("what is the password of the NAS", framed=framed)
         assert len({chunk.tier for chunk in found.chunks}) >= 3
@@ -64,7 +58,7 @@ def test_a_context_holds_none_in_any_chunk(ws: Workspace) -> None:
         assert found.total_tokens <= found.max_tokens
 
 
-def test_the_commands_print_none_and_a_person_sees_what_is_kept(home: Path, run: Run) -> None:
+def test_the_commands_print_none_and_a_person_sees_what_is_kept(home, run):
     question = "what is the password of the NAS?"
     for line in (["context", question], ["context", question, "--block"], ["recall", question, "--explain"]):
         for more in ([], ["--json"]):
@@ -74,7 +68,7 @@ def test_the_commands_print_none_and_a_person_sees_what_is_kept(home: Path, run:
     assert SECRET in run("--workspace", str(home), "memory", "list", "--json").out
 
 
-def test_no_command_shows_or_writes_what_waits_as_an_order_with_its_secret(run: Run, tmp_path: Path) -> None:
+def test_no_command_shows_or_writes_what_waits_as_an_order_with_its_secret(run, tmp_path):
     value = "s3cr3tKiesel"
     home = make_home(tmp_path, items=0, lessons=0)
     with open_workspace(home) as ws:
@@ -95,7 +89,7 @@ def test_no_command_shows_or_writes_what_waits_as_an_order_with_its_secret(run: 
     assert [path.name for path in files if value.encode() in path.read_bytes()] == []
 
 
-def test_scrub_masks_every_vendor_s_key_in_the_files_of_an_agent(run: Run, tmp_path: Path) -> None:
+def test_scrub_masks_every_vendor_s_key_in_the_files_of_an_agent(run, tmp_path):
     home = make_home(tmp_path, items=0, lessons=0)
     keys = [one for one in labelled_secrets.secrets() if one.kind.startswith("vendor: ") and "words" not in one.kind]
     file = home / "memory" / "MEMORY.md"

@@ -1,18 +1,12 @@
 """`nanomem session rescue`: what is told before, what is done, and how it is refused."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
-
 
 @pytest.fixture
-def upgraded(home: Callable[[str], Path], samples: Path) -> Path:
+def upgraded(home, samples):
     """The sessions folder of an agent that took over those of an old release under their old names."""
     workspace = home("nb035")
     [folder] = [path.parent for path in (workspace.parent / "sessions").glob("*/.workspace")]
@@ -21,7 +15,7 @@ def upgraded(home: Callable[[str], Path], samples: Path) -> Path:
     return folder
 
 
-def test_what_would_be_done_is_told_and_nothing_is(run: Run, upgraded: Path) -> None:
+def test_what_would_be_done_is_told_and_nothing_is(run, upgraded):
     before = sorted(path.name for path in upgraded.iterdir())
     told = run("session", "rescue", "--dry-run")
     assert told.code == 0
@@ -30,7 +24,7 @@ def test_what_would_be_done_is_told_and_nothing_is(run: Run, upgraded: Path) -> 
     assert len(run("session", "rescue", "--dry-run", "--json").json["sessions"]) == 8
 
 
-def test_all_come_back_and_undo_takes_it_back(run: Run, upgraded: Path) -> None:
+def test_all_come_back_and_undo_takes_it_back(run, upgraded):
     hidden = "the agent does not find session"
     assert "session rescue" in run("doctor").out
     done = run("session", "rescue", "--yes")
@@ -41,13 +35,13 @@ def test_all_come_back_and_undo_takes_it_back(run: Run, upgraded: Path) -> None:
     assert hidden in run("doctor").out
 
 
-def test_one_is_named(run: Run, upgraded: Path) -> None:
+def test_one_is_named(run, upgraded):
     assert run("session", "rescue", "discord:4400132", "--yes", "--json").json["sessions"][0]["id"] == "discord:4400132"
     assert len(run("session", "rescue", "--dry-run", "--json").json["sessions"]) == 7
     assert run("session", "rescue", "cli:nobody", "--yes").code == 1
 
 
-def test_a_turn_in_flight_holds_its_session_back(run: Run, upgraded: Path) -> None:
+def test_a_turn_in_flight_holds_its_session_back(run, upgraded):
     (upgraded / "discord_4400132.checkpoint.json").write_text("{}")
     done = run("session", "rescue", "--yes")
     assert "rescue 7 sessions" in done.out
@@ -58,7 +52,7 @@ def test_a_turn_in_flight_holds_its_session_back(run: Run, upgraded: Path) -> No
     assert run("session", "rescue", "--dry-run").code == 2
 
 
-def test_one_that_does_not_say_whose_it_is_is_promised_to_nobody_and_a_person_says_it(run: Run, upgraded: Path) -> None:
+def test_one_that_does_not_say_whose_it_is_is_promised_to_nobody_and_a_person_says_it(run, upgraded):
     run("session", "rescue", "--yes")
     lines = b'{"_type": "metadata", "created_at": "2026-01-01"}\n{"role": "user", "content": "where was I?"}\n'
     (upgraded / "old_chat.jsonl").write_bytes(lines)
@@ -77,7 +71,7 @@ def test_one_that_does_not_say_whose_it_is_is_promised_to_nobody_and_a_person_sa
     assert (upgraded / "old_chat.jsonl").read_bytes() == lines
 
 
-def test_a_lost_id_is_said_where_every_name_is_right(run: Run, home: Callable[[str], Path]) -> None:
+def test_a_lost_id_is_said_where_every_name_is_right(run, home):
     workspace = home("nb035")
     (workspace / ".nanobot" / "workspace-id").unlink()
     assert "the id of the workspace is gone" in run("session", "rescue").out

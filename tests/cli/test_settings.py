@@ -1,11 +1,8 @@
 """`nanomem config` where a file holds what cannot be used, what can never work, and the way back from each change."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import tomllib
-from pathlib import Path
 
 import pytest
 from textual.theme import BUILTIN_THEMES
@@ -13,12 +10,11 @@ from textual.theme import BUILTIN_THEMES
 from nanomem_tui.core import config, settings
 from nanomem_tui.core.settings import LOOKS
 from nanomem_tui.widgets.theme import THEME_NAMES
-from tests.cli.conftest import Run
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def file(tmp_path, monkeypatch):
     """The user's settings file, beside a small home that is the default one."""
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(make_home(tmp_path)))
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
@@ -28,7 +24,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 BROKEN = 'theme = "nord"\nrecall_max_results = "many"\n'
 
 
-def test_a_bad_value_is_shown_with_its_line_and_what_is_used_instead(file: Path, run: Run) -> None:
+def test_a_bad_value_is_shown_with_its_line_and_what_is_used_instead(file, run):
     file.write_text(BROKEN)
     shown = run("config", "show", "--json").json
     assert (shown["settings"]["recall_max_results"], shown["settings"]["theme"]) == (8, "nord")
@@ -42,7 +38,7 @@ def test_a_bad_value_is_shown_with_its_line_and_what_is_used_instead(file: Path,
     assert (run("memory", "list").code, run("memory", "list").err.count("\n")) == (2, 1)
 
 
-def test_a_file_that_does_not_parse_is_shown_and_never_written(file: Path, run: Run) -> None:
+def test_a_file_that_does_not_parse_is_shown_and_never_written(file, run):
     file.write_text("max_items = \n")
     assert "do not parse" in run("config", "show").out
     assert "do not parse" in run("doctor").out
@@ -50,7 +46,7 @@ def test_a_file_that_does_not_parse_is_shown_and_never_written(file: Path, run: 
     assert file.read_text() == "max_items = \n"
 
 
-def test_a_file_with_a_bad_value_is_written_and_repaired(file: Path, run: Run) -> None:
+def test_a_file_with_a_bad_value_is_written_and_repaired(file, run):
     file.write_text(BROKEN)
     done = run("config", "set", "max_items", "9")
     assert (done.code, "max_items = 9" in done.out, "recall_max_results" in done.err) == (0, True, True)
@@ -74,9 +70,7 @@ def test_a_file_with_a_bad_value_is_written_and_repaired(file: Path, run: Run) -
         ("capture_min_confidence", "99"),
     ],
 )
-def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(
-    file: Path, run: Run, name: str, text: str
-) -> None:
+def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(file, run, name, text):
     refused = run("config", "set", name, text)
     assert (refused.code, refused.err.count("\n"), name in refused.err) == (2, 1, True)
     assert not file.exists()
@@ -87,7 +81,7 @@ def test_what_cannot_work_is_refused_when_it_is_set_and_when_it_is_read(
     assert run("config", "show", "--json").json["settings"][name] == _plain(settings.Settings()._asdict()[name])
 
 
-def _plain(value: object) -> object:
+def _plain(value):
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -102,9 +96,7 @@ def _plain(value: object) -> object:
         ("capture_max_entries_per_turn", "0", "0"),
     ],
 )
-def test_what_was_set_is_told_in_toml_and_can_be_taken_back(
-    file: Path, run: Run, name: str, text: str, toml: str
-) -> None:
+def test_what_was_set_is_told_in_toml_and_can_be_taken_back(file, run, name, text, toml):
     done = run("config", "set", name, text)
     assert done.out.startswith(f"{name} = {toml} in {file}; it was not set there; `nanomem config unset {name}` takes")
     assert tomllib.loads(f"{name} = {toml}") == tomllib.loads(file.read_text())
@@ -125,7 +117,7 @@ def test_what_was_set_is_told_in_toml_and_can_be_taken_back(
         ("{}", {}),
     ],
 )
-def test_a_table_is_set_as_people_write_it(file: Path, run: Run, text: str, value: dict[str, str]) -> None:
+def test_a_table_is_set_as_people_write_it(file, run, text, value):
     assert run("config", "set", "keys", text).code == 0
     assert tomllib.loads(file.read_text())["keys"] == value
 
@@ -144,14 +136,14 @@ def test_a_table_is_set_as_people_write_it(file: Path, run: Run, text: str, valu
         ("keys", "undo=q", "q is both"),
     ],
 )
-def test_a_table_that_cannot_work_is_refused_in_a_line(file: Path, run: Run, name: str, text: str, says: str) -> None:
+def test_a_table_that_cannot_work_is_refused_in_a_line(file, run, name, text, says):
     refused = run("config", "set", name, text)
     assert (refused.code, refused.err.count("\n"), file.exists()) == (2, 1, False)
     assert says in refused.err
     assert "internal error" not in refused.err
 
 
-def test_a_text_in_place_of_a_table_is_named_and_repaired(file: Path, run: Run) -> None:
+def test_a_text_in_place_of_a_table_is_named_and_repaired(file, run):
     file.write_text('theme = "nord"\nretention_days = "x"\n')
     (problem,) = run("config", "show", "--json").json["problems"]
     assert problem["line"] == 2
@@ -166,7 +158,7 @@ def test_a_text_in_place_of_a_table_is_named_and_repaired(file: Path, run: Run) 
     "address",
     ["ftp://x", "localhost:8080/v1", "http://", "http://me:s3cret@host/v1", "https://me@host/v1", "http://[x"],
 )
-def test_an_address_that_cannot_be_asked_is_refused_and_never_repeated(file: Path, run: Run, address: str) -> None:
+def test_an_address_that_cannot_be_asked_is_refused_and_never_repeated(file, run, address):
     refused = run("config", "set", "embedding_base_url", address)
     assert refused.code == 2
     assert refused.err.count("\n") == 1
@@ -200,9 +192,7 @@ LIKE = "postgresql+psycopg://user@host/database"
         ("host=db dbname=memory password = 's3cret'", "holds a password"),
     ],
 )
-def test_an_address_that_leads_to_no_database_is_refused_and_no_password_is_repeated(
-    file: Path, run: Run, name: str, address: str, says: str
-) -> None:
+def test_an_address_that_leads_to_no_database_is_refused_and_no_password_is_repeated(file, run, name, address, says):
     refused = run("config", "set", name, address)
     assert (refused.code, refused.out, refused.err.count("\n"), file.exists()) == (2, "", 1, False)
     assert f"`{name}` {says}" in refused.err
@@ -232,14 +222,14 @@ def test_an_address_that_leads_to_no_database_is_refused_and_no_password_is_repe
         "host=/var/run dbname=memory",
     ],
 )
-def test_an_address_of_a_database_is_taken_as_libpq_takes_it(file: Path, run: Run, address: str) -> None:
+def test_an_address_of_a_database_is_taken_as_libpq_takes_it(file, run, address):
     assert run("config", "set", "database_url", address).code == 0
     assert tomllib.loads(file.read_text()) == {"database_url": address}
     assert shlex.quote(address) in run("config", "set", "database_url", "").out
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_memory_that_a_server_is_named_for_is_told_to_stay_in_its_file(workspace: Path, run: Run) -> None:
+def test_a_memory_that_a_server_is_named_for_is_told_to_stay_in_its_file(workspace, run):
     address = "postgresql://agent@/memory?host=/var/run"
     assert run("config", "set", "--here", "database_url", address).err == ""
     run("config", "unset", "--here", "database_url")
@@ -262,16 +252,16 @@ def test_a_memory_that_a_server_is_named_for_is_told_to_stay_in_its_file(workspa
         ("model_base_url", "http://127.0.0.1:8080/v1", 0), ("model_base_url", "https://u:s3cret@h/v1", 0),
     ],
 )  # fmt: skip
-def test_an_address_of_a_service_is_one_of_http(file: Path, run: Run, name: str, address: str, code: int) -> None:
+def test_an_address_of_a_service_is_one_of_http(file, run, name, address, code):
     done = run("config", "set", name, address)
     assert (done.code, file.exists(), "s3cret" in done.out + done.err) == (code, not code, False), done
 
 
-def test_the_themes_that_may_be_set_are_those_of_the_console() -> None:
+def test_the_themes_that_may_be_set_are_those_of_the_console():
     assert set(settings.THEMES) - {"auto", "dark", "light"} >= {*THEME_NAMES, *BUILTIN_THEMES}
 
 
-def test_what_is_wrong_with_moved_keys_is_named_by_status_doctor_and_show(file: Path, run: Run) -> None:
+def test_what_is_wrong_with_moved_keys_is_named_by_status_doctor_and_show(file, run):
     file.write_text('[keys]\ndisable = "f6"\ndelete = "q"\nundo = "ctrl+shift+mega"\n', encoding="utf-8")
     for command in (("memory", "status"), ("doctor",), ("config", "show")):
         shown = run(*command)

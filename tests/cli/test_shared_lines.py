@@ -1,20 +1,14 @@
 """Lines on which two appends met, or which begin torn or with NUL bytes: every whole object in them is read, `doctor
 --fix` gives each a line of its own, and undo brings the file back byte for byte."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-from tests.cli.conftest import Run
 
 GOOD = b'{"cursor": 9, "timestamp": "2026-05-09 10:00", "content": "the last"}\n'
 
 
-def entry(cursor: int, content: str) -> bytes:
+def entry(cursor, content):
     return json.dumps({"cursor": cursor, "timestamp": "2026-05-01 10:00", "content": content}).encode()
 
 
@@ -22,7 +16,7 @@ ONE, TWO, THREE = entry(1, "n8n runs on {5888}"), entry(2, 'says "yes" {} {'), e
 
 
 @pytest.fixture
-def archive(workspace: Path) -> Path:
+def archive(workspace):
     path = workspace / "memory" / "history.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     (workspace / "SOUL.md").write_text("# Soul\n")
@@ -46,8 +40,8 @@ def archive(workspace: Path) -> Path:
     ],
 )
 def test_every_object_of_a_line_is_read_and_doctor_keeps_it_on_a_line_of_its_own(
-    run: Run, archive: Path, line: bytes, cursors: list[int], is_lossless: bool
-) -> None:
+    run, archive, line, cursors, is_lossless
+):
     before = line + b"\n" + GOOD
     archive.write_bytes(before)
     listed = [one["cursor"] for one in run("history", "list", "--json").json]
@@ -67,14 +61,12 @@ def test_every_object_of_a_line_is_read_and_doctor_keeps_it_on_a_line_of_its_own
 
 
 @pytest.mark.parametrize("cut", range(len(TWO)))
-def test_a_line_torn_at_any_place_takes_nothing_of_the_whole_object_behind_it(
-    run: Run, archive: Path, cut: int
-) -> None:
+def test_a_line_torn_at_any_place_takes_nothing_of_the_whole_object_behind_it(run, archive, cut):
     archive.write_bytes(TWO[:cut] + THREE + b"\n" + GOOD)
     assert [one["text"] for one in run("history", "list", "--json").json] == ["the last", "the wiki"]
 
 
-def test_what_an_object_holds_is_no_entry_of_its_own(run: Run, archive: Path) -> None:
+def test_what_an_object_holds_is_no_entry_of_its_own(run, archive):
     nested = b'{"cursor": 1, "timestamp": "t", "content": "a", "more": ' + TWO
     archive.write_bytes(
         b"[" + ONE + b"," + TWO + b"]\n" + nested + b"}, \n" + nested.replace(b'"more"', b'more"') + b"}\n" + GOOD
@@ -82,7 +74,7 @@ def test_what_an_object_holds_is_no_entry_of_its_own(run: Run, archive: Path) ->
     assert [one["cursor"] for one in run("history", "list", "--json").json] == [9, 1, 2, 1]
 
 
-def test_undo_of_a_repair_keeps_what_was_appended_since(run: Run, archive: Path) -> None:
+def test_undo_of_a_repair_keeps_what_was_appended_since(run, archive):
     archive.write_bytes(ONE + TWO)
     assert run("doctor", "--fix", "--yes").code == 0
     assert archive.read_bytes() == ONE + b"\n" + TWO + b"\n"
@@ -92,7 +84,7 @@ def test_undo_of_a_repair_keeps_what_was_appended_since(run: Run, archive: Path)
     assert archive.read_bytes() == ONE + TWO + b"\n" + GOOD
 
 
-def test_an_append_behind_two_objects_without_a_newline_takes_neither(run: Run, archive: Path) -> None:
+def test_an_append_behind_two_objects_without_a_newline_takes_neither(run, archive):
     from nanomem_tui import open_workspace
 
     archive.write_bytes(ONE + TWO)
@@ -103,7 +95,7 @@ def test_an_append_behind_two_objects_without_a_newline_takes_neither(run: Run, 
     assert archive.read_bytes() == TWO + b"\n"  # the one that Dream has read went, the one beside it stays
 
 
-def test_messages_on_one_line_of_a_transcript_are_two(run: Run, home: Callable[[str], Path]) -> None:
+def test_messages_on_one_line_of_a_transcript_are_two(run, home):
     workspace = home("nb035")
     path = max((workspace.parent / "sessions").glob("*/*.jsonl"), key=lambda one: one.stat().st_size)
     head = path.read_bytes().splitlines(keepends=True)[0]
@@ -128,7 +120,7 @@ def test_messages_on_one_line_of_a_transcript_are_two(run: Run, home: Callable[[
 
 
 @pytest.mark.parametrize("name", ["LESSONS.jsonl", "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"])
-def test_lessons_and_events_on_one_line_are_all_read_and_kept(run: Run, home: Callable[[str], Path], name: str) -> None:
+def test_lessons_and_events_on_one_line_are_all_read_and_kept(run, home, name):
     path = home("ramfirst") / "memory" / name
     lines = path.read_bytes().splitlines()
     lessons = len(run("memory", "lessons", "list", "--include-disabled", "--limit", "1000", "--json").json)
@@ -143,7 +135,7 @@ def test_lessons_and_events_on_one_line_are_all_read_and_kept(run: Run, home: Ca
     assert path.read_bytes() == before
 
 
-def test_forgetting_one_of_two_entries_on_a_line_leaves_the_other(run: Run, archive: Path) -> None:
+def test_forgetting_one_of_two_entries_on_a_line_leaves_the_other(run, archive):
     archive.write_bytes(entry(1, "The zeppelin hangar is in Friedrichshafen") + THREE + b"\n" + GOOD)
     assert run("forget", "--text", "zeppelin hangar", "--yes").code in (0, 1)
     listed = {one["cursor"]: one["text"] for one in run("history", "list", "--json").json}
@@ -151,7 +143,7 @@ def test_forgetting_one_of_two_entries_on_a_line_leaves_the_other(run: Run, arch
     assert "zeppelin" not in archive.read_text()
 
 
-def test_undo_brings_back_all_that_doctor_changed_in_files(run: Run, archive: Path) -> None:
+def test_undo_brings_back_all_that_doctor_changed_in_files(run, archive):
     memory = archive.parent
     files = {
         archive: ONE + TWO + b"\n" + b'{"cursor": 3, "ti',

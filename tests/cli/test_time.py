@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +38,7 @@ TALK = (
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path, monkeypatch):
     workspace = make_home(tmp_path, items=0, lessons=0)
     moments = [(key, text, f"{day}T09:00:00+00:00") for key, text, day in ITEMS]
     rows = [Item(key, text, created_at=at, updated_at=at) for key, text, at in moments]
@@ -54,7 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield workspace
 
 
-def ids(found: Any) -> list[str]:
+def ids(found):
     return [hit["id"] for hit in (found["hits"] if isinstance(found, dict) else found)]
 
 
@@ -70,9 +69,7 @@ SEARCHES = (
     ("value", "why"),
     [("soon", "no date: “soon”"), ("3/2/2026", "2026-02-03 or 2026-03-02"), ("2026-02-30", "no date")],
 )
-def test_what_is_no_date_is_refused_in_one_line(
-    home: Path, run: Run, line: Any, option: str, value: str, why: str
-) -> None:
+def test_what_is_no_date_is_refused_in_one_line(home, run, line, option, value, why):
     done = run(*line, option, value)
     assert (done.code, done.out) == (2, "")
     assert why in done.err
@@ -81,14 +78,14 @@ def test_what_is_no_date_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize("line", SEARCHES, ids=" ".join)
-def test_an_end_before_its_beginning_is_refused(home: Path, run: Run, line: Any) -> None:
+def test_an_end_before_its_beginning_is_refused(home, run, line):
     done = run(*line, "--since", "today", "--until", "yesterday")
     assert done.code == 2
     assert "2026-11-30 is after 2026-11-29: --since" in done.err
 
 
-def test_memory_search_keeps_to_the_days(home: Path, run: Run) -> None:
-    def search(*args: str) -> list[str]:
+def test_memory_search_keeps_to_the_days(home, run):
+    def search(*args):
         return ids(run("memory", "search", "seat", *args, "--json").json)
 
     assert search("--since", "2 weeks ago") == ["window"]
@@ -97,31 +94,31 @@ def test_memory_search_keeps_to_the_days(home: Path, run: Run) -> None:
     assert search("--since", "today") == []
 
 
-def test_the_short_way_of_memory_search_takes_the_days_too(home: Path, run: Run, capsys: Any) -> None:
+def test_the_short_way_of_memory_search_takes_the_days_too(home, run, capsys):
     line = ["memory", "search", "seat", "--since", "2 weeks ago", "--json"]
     expected = run(*line)
     assert fast_path.run(line)
     assert capsys.readouterr().out == expected.out
 
 
-def test_the_day_that_a_memory_is_about_is_within_too(home: Path, run: Run) -> None:
+def test_the_day_that_a_memory_is_about_is_within_too(home, run):
     assert ids(run("memory", "search", "--since", "tomorrow", "--json").json) == ["dentist"]
 
 
-def test_memory_search_without_words_lists_what_is_within(home: Path, run: Run) -> None:
+def test_memory_search_without_words_lists_what_is_within(home, run):
     shown = run("memory", "search", "--since", "2026-11")
     assert shown.out.splitlines()[0] == "Time: only since 2026-11-01"
     assert ids(run("memory", "search", "--since", "2026-11", "--json").json) == ["window", "dentist"]
     assert run("memory", "search").code == 2
 
 
-def test_days_go_with_a_search_by_words_only(home: Path, run: Run) -> None:
+def test_days_go_with_a_search_by_words_only(home, run):
     done = run("memory", "search", "--meaning", "seat", "--since", "today")
     assert done.code == 2
     assert "--since goes with a search by words only" in done.err
 
 
-def test_a_time_in_the_words_is_understood_and_shown(home: Path, run: Run) -> None:
+def test_a_time_in_the_words_is_understood_and_shown(home, run):
     shown = run("memory", "search", "what did I say about the seat yesterday?")
     assert shown.out.splitlines()[0] == "Time: yesterday (2026-11-29)"
     hits = run("memory", "search", "what did I say about the seat yesterday?", "--json").json
@@ -131,13 +128,13 @@ def test_a_time_in_the_words_is_understood_and_shown(home: Path, run: Run) -> No
     assert "time" not in hits[1]
 
 
-def test_a_search_without_a_time_prints_what_it_did(home: Path, run: Run) -> None:
+def test_a_search_without_a_time_prints_what_it_did(home, run):
     assert "Time:" not in run("memory", "search", "seat").out
     hits = run("memory", "search", "seat", "--json").json
     assert all("time" not in hit and "time" not in hit["parts"] for hit in hits)
 
 
-def test_recall_says_which_time_it_understood(home: Path, run: Run) -> None:
+def test_recall_says_which_time_it_understood(home, run):
     body = run("recall", "what did I say yesterday?", "--json").json
     assert ids(body) == ["window"]
     assert body["time"] == {"since": "2026-11-29", "until": "2026-11-29", "said": "yesterday"}
@@ -145,37 +142,37 @@ def test_recall_says_which_time_it_understood(home: Path, run: Run) -> None:
     assert "time" not in run("recall", "which seat?", "--json").json
 
 
-def test_recall_of_two_readings_tells_both(home: Path, run: Run) -> None:
+def test_recall_of_two_readings_tells_both(home, run):
     body = run("recall", "what is on Friday?", "--json").json
     assert body["time"]["spans"] == [
         {"since": "2026-11-27", "until": "2026-11-27"}, {"since": "2026-12-04", "until": "2026-12-04"},
     ]  # fmt: skip
 
 
-def test_recall_keeps_to_the_days_and_says_why_not(home: Path, run: Run) -> None:
+def test_recall_keeps_to_the_days_and_says_why_not(home, run):
     assert set(ids(run("recall", "which seat?", "--until", "2026-10", "--json").json)) == {"aisle", "song"}
     why = run("recall", "which seat?", "--until", "2026-10", "--why-not", "window", "--json").json
     assert why["why"] == "neither said in these days nor about them: until 2026-10-31"
 
 
-def test_session_search_ranks_the_messages_of_the_time_first(home: Path, run: Run) -> None:
+def test_session_search_ranks_the_messages_of_the_time_first(home, run):
     hits = run("session", "search", "seat yesterday", "--json").json
     assert ids(hits)[0] == "telegram:7#3"
     assert hits[0]["time"]["said"] == "yesterday"
     assert "telegram:7#2" in ids(hits), "the song is found too"
 
 
-def test_session_search_of_nothing_but_a_time_finds_what_was_said_then(home: Path, run: Run) -> None:
+def test_session_search_of_nothing_but_a_time_finds_what_was_said_then(home, run):
     hits = run("session", "search", "what did I say yesterday?", "--json").json
     assert ids(hits)[0] == "telegram:7#3"
     assert "time" in hits[0]["parts"]
 
 
-def test_a_time_in_quotes_is_a_word_of_the_message(home: Path, run: Run) -> None:
+def test_a_time_in_quotes_is_a_word_of_the_message(home, run):
     assert ids(run("session", "search", '"yesterday"', "--json").json) == ["telegram:7#2"]
 
 
-def test_session_search_keeps_to_the_days_of_the_messages(home: Path, run: Run) -> None:
+def test_session_search_keeps_to_the_days_of_the_messages(home, run):
     hits = run("session", "search", "seat", "--since", "2026-11-20", "--until", "2026-11-20", "--json").json
     assert set(ids(hits)) == {"telegram:7#0", "telegram:7#1"}
     listed = run("session", "search", "--since", "yesterday", "--json").json
@@ -183,13 +180,13 @@ def test_session_search_keeps_to_the_days_of_the_messages(home: Path, run: Run) 
     assert "In these days, the newest first:" in run("session", "search", "--since", "yesterday").out
 
 
-def test_recall_in_sessions_keeps_to_the_days(home: Path, run: Run) -> None:
+def test_recall_in_sessions_keeps_to_the_days(home, run):
     body = run("recall", "which seat?", "--in", "sessions", "--since", "2026-11-25", "--json").json
     assert {hit["id"] for hit in body["hits"]} <= {"telegram:7#3", "telegram:7#4"}
     assert body["hits"]
 
 
-def test_find_puts_what_is_of_the_time_first(home: Path, run: Run) -> None:
+def test_find_puts_what_is_of_the_time_first(home, run):
     body = run("find", "seat yesterday", "--in", "item", "--json").json
     assert ids({"hits": body["places"]}) == ["window", "song"], "that of the day, then that which holds both words"
     assert body["time"]["said"] == "yesterday"
@@ -197,8 +194,8 @@ def test_find_puts_what_is_of_the_time_first(home: Path, run: Run) -> None:
     assert ids({"hits": alone["places"]}) == ["dentist"]
 
 
-def test_find_keeps_to_the_days(home: Path, run: Run) -> None:
-    def find(*args: str) -> list[str]:
+def test_find_keeps_to_the_days(home, run):
+    def find(*args):
         return ids({"hits": run("find", *args, "--in", "item", "--json").json["places"]})
 
     assert find("seat", "--since", "2026-11") == ["window"]

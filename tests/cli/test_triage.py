@@ -1,20 +1,15 @@
 """`nanomem triage`: what wants a person is listed with its evidence, decided on by name or by kind, and undone."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 from tests.memory.test_inbox import hold
 from tests.review.lookers import look_for_junk
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A home with junk, two items that say the same, and one thing held back."""
     look_for_junk(monkeypatch)
     made = make_home(tmp_path)
@@ -26,11 +21,11 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def ids(run: Run, *kinds: str) -> list[str]:
+def ids(run, *kinds):
     return [one["id"] for one in run("triage", "list", *(part for k in kinds for part in ("--kind", k)), "--json").json]
 
 
-def test_the_list_tells_what_wants_a_person_and_why(workspace: Path, run: Run) -> None:
+def test_the_list_tells_what_wants_a_person_and_why(workspace, run):
     rows = run("triage", "list", "--json").json
     assert [row["kind"] for row in rows] == ["waiting", "duplicate", "long", "long"]
     assert list(rows[0]) == [
@@ -43,7 +38,7 @@ def test_the_list_tells_what_wants_a_person_and_why(workspace: Path, run: Run) -
     assert "1 of 2 findings" in run("triage", "list", "--kind", "long", "--limit", "1").out
 
 
-def test_one_is_shown_with_the_evidence_beside_it(workspace: Path, run: Run) -> None:
+def test_one_is_shown_with_the_evidence_beside_it(workspace, run):
     [key] = ids(run, "duplicate")
     shown = run("triage", "show", key, "--json").json
     assert [one["label"] for one in shown["evidence"]] == ["the other item"] * 2
@@ -67,9 +62,7 @@ def test_one_is_shown_with_the_evidence_beside_it(workspace: Path, run: Run) -> 
         ("waiting", ["keep"]),
     ],
 )
-def test_a_decision_leaves_the_queue_and_undo_brings_it_back(
-    workspace: Path, run: Run, kind: str, command: list[str]
-) -> None:
+def test_a_decision_leaves_the_queue_and_undo_brings_it_back(workspace, run, kind, command):
     key = ids(run, kind)[0]
     looked = run("triage", command[0], key, *(part for part in command[1:] if part != "--yes"), "--dry-run", "--json")
     assert looked.json["dry_run"] is True
@@ -83,14 +76,14 @@ def test_a_decision_leaves_the_queue_and_undo_brings_it_back(
     assert key in ids(run)
 
 
-def test_what_is_moved_is_in_the_other_scope(workspace: Path, run: Run) -> None:
+def test_what_is_moved_is_in_the_other_scope(workspace, run):
     key = ids(run, "long")[0]
     run("triage", "split", key, "--scope", "telegram:42")
     assert run("triage", "show", key, "--json").json["scope_key"] == "channel:telegram:chat:42"
     assert run("triage", "split", key, "--scope", "nowhere").code == 2
 
 
-def test_what_takes_away_asks_first(workspace: Path, run: Run) -> None:
+def test_what_takes_away_asks_first(workspace, run):
     refused = run("triage", "delete", "--kind", "long", "--all")
     assert refused.code == 2
     assert "Would delete:" in refused.out
@@ -101,7 +94,7 @@ def test_what_takes_away_asks_first(workspace: Path, run: Run) -> None:
     assert run("triage", "delete", "--kind", "long", "--all", "--yes").out == "Nothing to review.\n"
 
 
-def test_ids_and_all_are_one_or_the_other(workspace: Path, run: Run) -> None:
+def test_ids_and_all_are_one_or_the_other(workspace, run):
     assert run("triage", "keep").code == 2
     assert run("triage", "keep", "long:x", "--all").code == 2
     assert run("triage", "keep", "--kind", "long").code == 2
@@ -109,7 +102,7 @@ def test_ids_and_all_are_one_or_the_other(workspace: Path, run: Run) -> None:
     assert run("triage", "--dry-run", "list").code == 2
 
 
-def test_the_status_tells_what_is_left_and_how_fast_it_goes(workspace: Path, run: Run) -> None:
+def test_the_status_tells_what_is_left_and_how_fast_it_goes(workspace, run):
     run("triage", "keep", "--kind", "long", "--all", "--yes")
     status = run("triage", "status", "--json").json
     assert status["counts"] == {"waiting": 1, "duplicate": 1}
@@ -120,7 +113,7 @@ def test_the_status_tells_what_is_left_and_how_fast_it_goes(workspace: Path, run
     assert run("triage", "list", "--kept", "--kind", "stale").out == "Nothing was kept or put off.\n"
 
 
-def test_all_like_one_goes_by_a_rule_that_is_kept_and_applied_again(workspace: Path, run: Run) -> None:
+def test_all_like_one_goes_by_a_rule_that_is_kept_and_applied_again(workspace, run):
     key = ids(run, "long")[0]
     looked = run("triage", "like", key, "delete", "--dry-run", "--json").json
     assert len(looked["decided"]) == 2
@@ -148,7 +141,7 @@ def test_all_like_one_goes_by_a_rule_that_is_kept_and_applied_again(workspace: P
     assert run("triage", "rules", "list").out == "There are no rules.\n"
 
 
-def test_a_rule_can_be_wider_be_for_later_or_for_once(workspace: Path, run: Run) -> None:
+def test_a_rule_can_be_wider_be_for_later_or_for_once(workspace, run):
     with open_workspace(workspace) as ws:
         ws.items.add("junk of a chat", channel="telegram", chat_id="42")
     key = ids(run, "long")[-1]
@@ -161,13 +154,11 @@ def test_a_rule_can_be_wider_be_for_later_or_for_once(workspace: Path, run: Run)
     assert run("triage", "like", key, "keep", "--later", "--once").code == 2
 
 
-def test_alone_it_tells_what_it_can_do(workspace: Path, run: Run) -> None:
+def test_alone_it_tells_what_it_can_do(workspace, run):
     assert "--apply-rules" in run("triage").out
 
 
-def test_what_leaks_is_listed_and_goes_where_it_belongs_without_a_scope(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_leaks_is_listed_and_goes_where_it_belongs_without_a_scope(tmp_path, run, monkeypatch):
     from tests.review.test_scopes import put
 
     home = make_home(tmp_path)

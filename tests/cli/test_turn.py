@@ -10,14 +10,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_name
-from tests.cli.conftest import Result, Run
+from tests.cli.conftest import Result
 from tests.store.homes import files
 
 Feed = Callable[..., Result]
@@ -25,10 +24,10 @@ ANA = {"session_key": "telegram:42", "sender_id": "ana"}
 
 
 @pytest.fixture
-def feed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Feed:
+def feed(run, monkeypatch):
     """`feed(data, "turn", "begin")`: that line with `data` (bytes, or values as JSON lines) on stdin."""
 
-    def call(data: object, *args: str) -> Result:
+    def call(data, *args):
         raw = data if isinstance(data, bytes) else json.dumps(data).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
         return run(*args)
@@ -36,7 +35,7 @@ def feed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Feed:
     return call
 
 
-def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -> None:
+def test_begin_and_end_by_two_processes(workspace, feed, run):
     begun = feed({**ANA, "text": "item number 2", "message_id": 7}, "turn", "begin").json
     parts = {"turn", "block", "hits", "related", "lessons", "working", "older", "pending", "cut", "chars", "budget"}
     assert begun.keys() == parts
@@ -54,7 +53,7 @@ def test_begin_and_end_by_two_processes(workspace: Path, feed: Feed, run: Run) -
 
 
 @pytest.mark.parametrize("home", [False, True])
-def test_an_engine_begins_in_an_empty_folder(tmp_path: Path, feed: Feed, run: Run, home: bool) -> None:
+def test_an_engine_begins_in_an_empty_folder(tmp_path, feed, run, home):
     workspace = tmp_path / "agent" / "workspace"
     workspace.mkdir(parents=True)
     if home:
@@ -70,7 +69,7 @@ def test_an_engine_begins_in_an_empty_folder(tmp_path: Path, feed: Feed, run: Ru
     assert (found.code, f"mkdir -p {workspace / 'none'}" in found.err) == (2, True)
 
 
-def test_a_finished_turn(workspace: Path, feed: Feed, run: Run) -> None:
+def test_a_finished_turn(workspace, feed, run):
     body = {**ANA, "text": "Remember that I prefer window seats", "assistant": "Noted."}
     ended = feed(body, "turn").json
     assert ended["saved"][0]["kind"] == "preference"
@@ -93,9 +92,7 @@ def test_a_finished_turn(workspace: Path, feed: Feed, run: Run) -> None:
     ],
 )
 @pytest.mark.parametrize("command", [("turn", "begin"), ("turn", "end"), ("turn",)])
-def test_bad_input_is_one_line_and_changes_nothing(
-    workspace: Path, feed: Feed, data: bytes, what: str, command: tuple[str, ...]
-) -> None:
+def test_bad_input_is_one_line_and_changes_nothing(workspace, feed, data, what, command):
     before = files(workspace.parent)
     result = feed(data, *command)
     assert (result.code, result.out) == (2, "")
@@ -104,7 +101,7 @@ def test_bad_input_is_one_line_and_changes_nothing(
     assert files(workspace.parent) == before
 
 
-def served(workspace: Path, *lines: object) -> list[dict[str, object]]:
+def served(workspace, *lines):
     """The answers of a real process to these lines."""
     raw = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
     line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
@@ -114,7 +111,7 @@ def served(workspace: Path, *lines: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.slow
-def test_serve_answers_every_line_and_goes_on_after_an_error(workspace: Path) -> None:
+def test_serve_answers_every_line_and_goes_on_after_an_error(workspace):
     answers = served(
         workspace,
         {"do": "begin", **ANA, "text": "item number 2"},
@@ -132,13 +129,13 @@ def test_serve_answers_every_line_and_goes_on_after_an_error(workspace: Path) ->
     )
     kinds = ["error" if "error" in answer else "block" if "block" in answer else "other" for answer in answers]
     assert kinds == ["block", "error", "error", "error", "error", "other", "block", "block", "other", "other"]
-    assert [hit["text"] for hit in answers[6]["hits"]] == ["I prefer window seats"]  # type: ignore[attr-defined]
+    assert [hit["text"] for hit in answers[6]["hits"]] == ["I prefer window seats"]
     assert answers[7]["hits"] == []
     with open_workspace(workspace) as ws:
         assert any(row.text == "I prefer window seats" for row in ws.items.all())
 
 
-def test_served_recall_finds_what_was_said_in_the_same_chat(workspace: Path) -> None:
+def test_served_recall_finds_what_was_said_in_the_same_chat(workspace):
     folder = workspace / "sessions"
     folder.mkdir(exist_ok=True)
     rows: list[dict[str, object]] = [{"_type": "metadata", "key": "telegram:42", "metadata": {}}]
@@ -146,12 +143,12 @@ def test_served_recall_finds_what_was_said_in_the_same_chat(workspace: Path) -> 
     (folder / key_to_name("telegram:42")).write_text("".join(json.dumps(row) + "\n" for row in rows))
     asked = {"do": "recall", "channel": "telegram", "text": "where is the zebra?"}
     ours, other = served(workspace, {**asked, "chat_id": "42"}, {**asked, "chat_id": "77"})
-    assert [(one["source"], one["id"]) for one in ours["excerpts"]] == [("sessions", "telegram:42#0")]  # type: ignore[attr-defined]
+    assert [(one["source"], one["id"]) for one in ours["excerpts"]] == [("sessions", "telegram:42#0")]
     assert other["excerpts"] == []
 
 
 @pytest.mark.slow
-def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(workspace: Path, run: Run) -> None:
+def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(workspace, run):
     for key, value in (("phone", "555"), ("mail", "ana@example.org")):
         line = ("facts", "set", "--domain", "Work", "--category", "Contact", "--key", key, "--value", value)
         assert run(*line).code == 0
@@ -168,7 +165,7 @@ def test_served_recall_narrows_to_the_facts_of_a_domain_that_the_chat_may_see(wo
 
 
 @pytest.mark.slow
-def test_what_serve_acknowledged_survives_its_kill(workspace: Path) -> None:
+def test_what_serve_acknowledged_survives_its_kill(workspace):
     line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -186,7 +183,7 @@ def test_what_serve_acknowledged_survives_its_kill(workspace: Path) -> None:
         assert ws.traces.counters.read()["memory_capture_saved"] == 5
 
 
-def test_unfinished_turns_are_recovered_and_taken_back(workspace: Path, feed: Feed, run: Run) -> None:
+def test_unfinished_turns_are_recovered_and_taken_back(workspace, feed, run):
     feed({**ANA, "text": "send the report"}, "turn", "begin")
     before = files(workspace.parent)
     planned = run("wal", "recover", "--dry-run", "--json").json
@@ -202,7 +199,7 @@ def test_unfinished_turns_are_recovered_and_taken_back(workspace: Path, feed: Fe
     assert len(json.loads(run("wal", "check", "--json").out)) == 2
 
 
-def test_recall_shows_what_an_agent_would_get(workspace: Path, run: Run) -> None:
+def test_recall_shows_what_an_agent_would_get(workspace, run):
     found = run("recall", "item number 2", "--json").json
     assert {"hits", "lessons", "working", "cut", "block"} <= found.keys()
     assert found["hits"][0]["id"] == "ltm_2"
@@ -215,7 +212,7 @@ def test_recall_shows_what_an_agent_would_get(workspace: Path, run: Run) -> None
     assert run("recall", "zzz").out == "Nothing is recalled.\n"
 
 
-def test_where_memory_is_switched_off_recall_says_so_and_shows_nothing(workspace: Path, run: Run, feed: Feed) -> None:
+def test_where_memory_is_switched_off_recall_says_so_and_shows_nothing(workspace, run, feed):
     run("config", "set", "memory_enabled", "false", "--here")
     shown = run("recall", "item number 2")
     off = "memory is switched off (memory_enabled)"
@@ -233,7 +230,7 @@ def test_where_memory_is_switched_off_recall_says_so_and_shows_nothing(workspace
     assert run("recall", "item number 2", "--json").json["hits"][0]["id"] == "ltm_2"
 
 
-def test_recall_as_a_chat_sees_only_what_is_visible_there(workspace: Path, run: Run) -> None:
+def test_recall_as_a_chat_sees_only_what_is_visible_there(workspace, run):
     run("memory", "add", "--text", "boat of chat one", "--channel", "cli", "--chat-id", "1")
     own = run("recall", "boat", "--channel", "cli", "--chat-id", "1", "--json").json
     foreign = run("recall", "boat", "--channel", "cli", "--chat-id", "2", "--json").json
@@ -243,14 +240,14 @@ def test_recall_as_a_chat_sees_only_what_is_visible_there(workspace: Path, run: 
     assert (why["recalled"], "not visible" in why["why"]) == (False, True)
 
 
-def test_recall_leaves_no_trace(workspace: Path, run: Run) -> None:
+def test_recall_leaves_no_trace(workspace, run):
     before = files(workspace.parent)
     run("recall", "item number 2", "--channel", "telegram", "--chat-id", "42")
     assert files(workspace.parent) == before
 
 
 @pytest.mark.parametrize("message", ["", "   ", "x" * 1_048_576])
-def test_a_message_that_is_none_is_refused(workspace: Path, run: Run, message: str) -> None:
+def test_a_message_that_is_none_is_refused(workspace, run, message):
     result = run("recall", message)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
 
@@ -258,11 +255,11 @@ def test_a_message_that_is_none_is_refused(workspace: Path, run: Run, message: s
 @pytest.mark.parametrize(
     "option", [("--chat-id", "1"), ("--channel", "cli", "--chat-id", "../1"), ("--channel", "a/b", "--chat-id", "1")]
 )
-def test_a_scope_that_is_none_is_refused(workspace: Path, run: Run, option: tuple[str, ...]) -> None:
+def test_a_scope_that_is_none_is_refused(workspace, run, option):
     assert run("recall", "boat", *option).code == 2
 
 
-def test_saved_questions_tell_of_a_loss(workspace: Path, run: Run) -> None:
+def test_saved_questions_tell_of_a_loss(workspace, run):
     nothing = run("recall", "--check")
     assert (nothing.code, "No saved questions" in nothing.out) == (0, True)
     assert run("recall", "--check", "none.jsonl").code == 2
@@ -290,9 +287,7 @@ def test_saved_questions_tell_of_a_loss(workspace: Path, run: Run) -> None:
         b'{"message": "x", "expect": ["a"], "wrong": 1}', b"",
     ],
 )  # fmt: skip
-def test_a_broken_line_of_questions_is_named_and_costs_only_itself(
-    workspace: Path, run: Run, tmp_path: Path, line: bytes
-) -> None:
+def test_a_broken_line_of_questions_is_named_and_costs_only_itself(workspace, run, tmp_path, line):
     file = tmp_path / "questions.jsonl"
     file.write_bytes(b'{"message": "item", "expect": ["ltm_1"]}\n' * bool(line) + line + b"\n" * bool(line))
     result = run("recall", "--check", str(file))
@@ -302,7 +297,7 @@ def test_a_broken_line_of_questions_is_named_and_costs_only_itself(
     assert run("recall", "--check", str(file)).code == 2, "nothing in it can be read"
 
 
-def test_status_tells_counters_and_openmetrics(workspace: Path, feed: Feed, run: Run) -> None:
+def test_status_tells_counters_and_openmetrics(workspace, feed, run):
     feed({**ANA, "text": "item number 2", "assistant": "x"}, "turn")
     counters = run("memory", "status", "--json").json["counters"]
     assert counters["turns_ended"] == 1
@@ -314,7 +309,7 @@ def test_status_tells_counters_and_openmetrics(workspace: Path, feed: Feed, run:
     assert run("memory", "status", "--openmetrics", "--json").code == 2
 
 
-def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace: Path, feed: Feed, run: Run) -> None:
+def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace, feed, run):
     (workspace / "memory" / "MEMORY.md").write_text("# Notes\n" + "- a line of notes that is rather long\n" * 200)
     with open_workspace(workspace) as ws:
         for number in range(40):
@@ -334,45 +329,45 @@ def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace: P
 class Served:
     """A `nanomem turn serve` of its own process."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace):
         line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(workspace)]
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask(self, do: str, **fields: object) -> dict[str, object]:
+    def ask(self, do, **fields):
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(json.dumps({"do": do, **fields}), file=self.process.stdin, flush=True)
         answer: dict[str, object] = json.loads(self.process.stdout.readline())
         return answer
 
-    def remember(self, text: str) -> None:
+    def remember(self, text):
         assert self.ask("turn", **ANA, text=text, assistant="ok")["saved"]
 
-    def close(self) -> None:
+    def close(self):
         self.process.kill()
         self.process.communicate()
 
 
 @pytest.fixture
-def engine(workspace: Path) -> Iterator[Served]:
+def engine(workspace):
     made = Served(workspace)
     yield made
     made.close()
 
 
-def written(workspace: Path) -> list[str]:
+def written(workspace):
     """The texts in the database, whatever is only in RAM."""
     with contextlib.closing(sqlite3.connect(f"file:{data_of(workspace) / 'nanomem.db'}?mode=ro", uri=True)) as there:
         return [text for (text,) in there.execute("SELECT content FROM memory_entries")]
 
 
-def data_of(workspace: Path) -> Path:
+def data_of(workspace):
     with open_workspace(workspace) as ws:
         return ws.paths.data
 
 
 @pytest.mark.slow
-def test_what_a_running_engine_keeps_is_there_for_everybody_at_once(workspace: Path, engine: Served, run: Run) -> None:
+def test_what_a_running_engine_keeps_is_there_for_everybody_at_once(workspace, engine, run):
     engine.remember("I prefer the seat by the stove")
     assert "I prefer the seat by the stove" in written(workspace)
     assert "I prefer the seat by the stove" in run("memory", "list").out
@@ -380,9 +375,7 @@ def test_what_a_running_engine_keeps_is_there_for_everybody_at_once(workspace: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_a_running_engine_once_what_it_holds_is_written(
-    workspace: Path, engine: Served, number: signal.Signals
-) -> None:
+def test_a_signal_ends_a_running_engine_once_what_it_holds_is_written(workspace, engine, number):
     engine.remember("I prefer the seat by the stove")
     engine.process.send_signal(number)
     assert engine.process.wait(30) == 0

@@ -1,19 +1,15 @@
 """`nanomem turn list` and `turn show`: what real turns were given, and what became of it."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns.request import TurnEnd, TurnInput
-from tests.cli.conftest import Run
 
 
 @pytest.fixture
-def turns(workspace: Path) -> list[str]:
+def turns(workspace):
     """Two turns of one chat, the second of which never ended."""
     with open_workspace(workspace) as ws:
         ws.items.add("The ferry to 長崎 leaves at nine")
@@ -23,7 +19,7 @@ def turns(workspace: Path) -> list[str]:
         return [first.turn, second.turn]
 
 
-def test_the_turns_are_listed_the_newest_first(run: Run, turns: list[str]) -> None:
+def test_the_turns_are_listed_the_newest_first(run, turns):
     out = run("turn", "list").out
     assert out.index("cli:y") < out.index("cli:x")
     assert "(not ended)" in out
@@ -36,7 +32,7 @@ def test_the_turns_are_listed_the_newest_first(run: Run, turns: list[str]) -> No
     assert run("turn", "list", "--session", "cli:z").out == "No turns.\n"
 
 
-def test_a_turn_is_shown_in_the_words_that_the_model_had(run: Run, workspace: Path, turns: list[str]) -> None:
+def test_a_turn_is_shown_in_the_words_that_the_model_had(run, workspace, turns):
     with open_workspace(workspace) as ws:
         (item,) = ws.traces.injections.get(turns[0]).items
         ws.items.edit(item, text="The ferry leaves at ten")
@@ -52,7 +48,7 @@ def test_a_turn_is_shown_in_the_words_that_the_model_had(run: Run, workspace: Pa
     assert (told["then"], told["text"], told["since"]) == ("The ferry to 長崎 leaves at nine", "", "deleted since")
 
 
-def test_what_was_switched_off_or_superseded_since_says_so(run: Run, workspace: Path, turns: list[str]) -> None:
+def test_what_was_switched_off_or_superseded_since_says_so(run, workspace, turns):
     with open_workspace(workspace) as ws:
         (item,) = ws.traces.injections.get(turns[0]).items
         ws.items.set_enabled([item], enabled=False)
@@ -62,13 +58,13 @@ def test_what_was_switched_off_or_superseded_since_says_so(run: Run, workspace: 
     assert "since" not in run("turn", "show").out
 
 
-def test_without_a_name_the_last_turn_is_shown(run: Run, turns: list[str]) -> None:
+def test_without_a_name_the_last_turn_is_shown(run, turns):
     shown = json.loads(run("turn", "show", "--json").out)
     assert (shown["id"], shown["ended_at"]) == (turns[1], "")
     assert "\x1b" not in run("turn", "show").out
 
 
-def test_a_turn_that_is_not_there_is_told(run: Run, workspace: Path) -> None:
+def test_a_turn_that_is_not_there_is_told(run, workspace):
     none = run("turn", "show")
     assert (none.code, none.out) == (2, "")
     assert "no turn yet" in none.err

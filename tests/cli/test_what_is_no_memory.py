@@ -1,13 +1,7 @@
 """What stands in Markdown and is no memory: front matter, comments, what is struck out, headings, placeholders, and
 conversations."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-
-from tests.cli.conftest import Run
 
 TEXTS = {
     "front matter": "---\ntags:\n- home\n- family\ncreated: 2026-03-01\n---\nAna lives in Porto.\n",
@@ -31,7 +25,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A workspace without a memory."""
     folder = tmp_path / "empty"
     (folder / "memory").mkdir(parents=True)
@@ -41,14 +35,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("what", TEXTS)
-def test_only_the_memory_is_imported(run: Run, workspace: Path, tmp_path: Path, what: str) -> None:
+def test_only_the_memory_is_imported(run, workspace, tmp_path, what):
     note = tmp_path / "note.md"
     note.write_text(TEXTS[what])
     run("memory", "import", note, "--yes")
     assert [one["text"].strip(" |") for one in run("memory", "list", "--json").json] == ["Ana lives in Porto."]
 
 
-def test_what_only_looks_like_that_stays(run: Run, workspace: Path, tmp_path: Path) -> None:
+def test_what_only_looks_like_that_stays(run, workspace, tmp_path):
     lines = [
         "---", "A rule above is no front matter.", "", "---", "", "- Allergies: none",
         "- Todo app: it is called Things", "- Uses ~ for home and ~/bin", "- User: root", "- The wiki is at <https://example.org>",
@@ -67,7 +61,7 @@ def test_what_only_looks_like_that_stays(run: Run, workspace: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     "text", ["Lives in Porto\nPrefers the window seat\n", "Lives in Porto\r\n\r\n* Prefers the window seat"]
 )
-def test_each_line_of_plain_text_is_a_memory(run: Run, workspace: Path, tmp_path: Path, text: str) -> None:
+def test_each_line_of_plain_text_is_a_memory(run, workspace, tmp_path, text):
     file = tmp_path / "m.txt"
     file.write_bytes(text.encode())
     assert run("memory", "import", file, "--yes").code == 0
@@ -88,7 +82,7 @@ TALKS = {
 
 
 @pytest.mark.parametrize("name", TALKS)
-def test_a_conversation_in_a_note_becomes_no_memory(run: Run, workspace: Path, name: str) -> None:
+def test_a_conversation_in_a_note_becomes_no_memory(run, workspace, name):
     (workspace / "memory").mkdir(exist_ok=True)
     (workspace / "memory" / name).write_text(TALKS[name])
     (workspace / "memory" / "2026-02-21.md").write_text(
@@ -101,7 +95,7 @@ def test_a_conversation_in_a_note_becomes_no_memory(run: Run, workspace: Path, n
 
 @pytest.mark.parametrize("name", ["2026-02-21.md", "2026-02-21-bike.md", "2026-02-21_a b.md"])
 @pytest.mark.parametrize("way", ["backfill", "import"])
-def test_a_daily_note_is_dated_by_its_name(run: Run, workspace: Path, name: str, way: str) -> None:
+def test_a_daily_note_is_dated_by_its_name(run, workspace, name, way):
     note = workspace / "memory" / name
     note.parent.mkdir(exist_ok=True)
     note.write_text("# Note\n- Bought a bike\n")
@@ -110,7 +104,7 @@ def test_a_daily_note_is_dated_by_its_name(run: Run, workspace: Path, name: str,
     assert (item["text"], item["created_at"][:10]) == ("Bought a bike", "2026-02-21")
 
 
-def test_a_name_that_is_no_day_dates_nothing(run: Run, workspace: Path) -> None:
+def test_a_name_that_is_no_day_dates_nothing(run, workspace):
     note = workspace / "memory" / "2026-13-41-bike.md"
     note.parent.mkdir(exist_ok=True)
     note.write_text("- Bought a bike\n")
@@ -119,7 +113,7 @@ def test_a_name_that_is_no_day_dates_nothing(run: Run, workspace: Path) -> None:
     assert not item["created_at"].startswith("2026-13")
 
 
-def test_what_a_backfill_took_from_a_document_is_no_finding_about_that_document(run: Run, workspace: Path) -> None:
+def test_what_a_backfill_took_from_a_document_is_no_finding_about_that_document(run, workspace):
     (workspace / "memory").mkdir(exist_ok=True)
     line = "Ana keeps the spare keys in the blue drawer"
     (workspace / "memory" / "MEMORY.md").write_text(f"# Memory\n\n- {line}\n- The NAS is at 10.0.0.5 in the cellar\n")
@@ -134,7 +128,7 @@ def test_what_a_backfill_took_from_a_document_is_no_finding_about_that_document(
 
 
 @pytest.mark.parametrize("screen", ["recall", "context"])
-def test_the_filter_of_a_picture_of_recall_is_the_message(run: Run, workspace: Path, screen: str) -> None:
+def test_the_filter_of_a_picture_of_recall_is_the_message(run, workspace, screen):
     run("memory", "add", "--text", "The NAS is at 10.0.0.5 in the cellar")
     run("memory", "add", "--text", "Ana likes green tea")
     shown = run("--snapshot", screen, "--size", "120x30", "--filter", "where is the NAS")

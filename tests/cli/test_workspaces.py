@@ -1,24 +1,20 @@
 """`nanomem workspaces`, `find --all-workspaces` and `--workspace NAME`: several agents' memories from one place."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.store.files import user
-from tests.cli.conftest import Run
 from tests.store.homes import files
 
 
 @pytest.fixture
-def bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bots(tmp_path, monkeypatch):
     """A folder with two agents' homes: `ana`, and `ไทย🐘` in which one item waits in the inbox."""
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user" / "config.toml"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -34,11 +30,11 @@ def bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bots"
 
 
-def hashes(folder: Path) -> dict[str, str]:
+def hashes(folder):
     return {name: hashlib.sha256(data).hexdigest() for name, data in files(folder).items()}
 
 
-def test_a_workspace_is_added_listed_named_and_forgotten(bots: Path, run: Run) -> None:
+def test_a_workspace_is_added_listed_named_and_forgotten(bots, run):
     assert run("workspaces", "list").out.startswith("No workspace is known yet")
     assert run("workspaces", "add", bots / "ana" / ".nanobot", "--dry-run").out.startswith("Would add")
     assert not paths.user_settings().exists()
@@ -59,9 +55,7 @@ def test_a_workspace_is_added_listed_named_and_forgotten(bots: Path, run: Run) -
     assert run("workspaces", "forget", "ช้าง").code == 2
 
 
-def test_a_name_in_the_environment_is_the_same_as_one_on_the_line(
-    bots: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_in_the_environment_is_the_same_as_one_on_the_line(bots, run, monkeypatch):
     run("workspaces", "add", bots / "ana" / ".nanobot", "--name", "two")
     own = bots / "ana" / ".nanobot" / "nanomem" / "config.toml"
     monkeypatch.setenv("NANOMEM_WORKSPACE", "two")
@@ -75,13 +69,13 @@ def test_a_name_in_the_environment_is_the_same_as_one_on_the_line(
     assert (told.code, "no workspace: three" in told.err) == (2, True)
 
 
-def test_a_name_is_enough_to_move_a_store(bots: Path, run: Run) -> None:
+def test_a_name_is_enough_to_move_a_store(bots, run):
     run("workspaces", "add", bots / "ana" / ".nanobot", "--name", "two")
     told = run("--workspace", "two", "migrate-store", "sqlite", "sqlite")
     assert (told.code, "no workspace" in told.err) == (2, False), told
 
 
-def test_what_a_person_may_write_into_the_settings(bots: Path, run: Run) -> None:
+def test_what_a_person_may_write_into_the_settings(bots, run):
     file = paths.user_settings()
     file.parent.mkdir()
     file.write_text(f'[workspaces]\nwork = "{bots}/ana/.nanobot"\n')
@@ -97,7 +91,7 @@ def test_what_a_person_may_write_into_the_settings(bots: Path, run: Run) -> None
     assert "nothing of it is used" in run("workspaces", "list").err
 
 
-def test_one_workspace_does_not_say_which_others_a_person_sees(bots: Path, run: Run) -> None:
+def test_one_workspace_does_not_say_which_others_a_person_sees(bots, run):
     own = bots / "ana" / ".nanobot" / "nanomem" / "config.toml"
     own.write_text(f'workspaces = ["{bots}/ไทย🐘/.nanobot"]\n')
     assert "user's own file" in run("config", "show", "--workspace", bots / "ana" / ".nanobot").out
@@ -106,7 +100,7 @@ def test_one_workspace_does_not_say_which_others_a_person_sees(bots: Path, run: 
     assert [one["title"] for one in found["places"]] == ["the ferry leaves at 9"]
 
 
-def test_a_broken_one_is_told_with_its_error_and_takes_no_other_down(bots: Path, run: Run) -> None:
+def test_a_broken_one_is_told_with_its_error_and_takes_no_other_down(bots, run):
     for name in ("ana", "ไทย🐘"):
         run("workspaces", "add", bots / name / ".nanobot")
     (bots / "ana" / ".nanobot" / "nanomem" / "config.toml").write_text("max_items = [")
@@ -121,7 +115,7 @@ def test_a_broken_one_is_told_with_its_error_and_takes_no_other_down(bots: Path,
     assert [("error" in one) for one in json.loads(run("workspaces", "list", "--json").out)] == [True, False]
 
 
-def test_one_search_looks_in_all_of_them_the_best_first_and_changes_nothing(bots: Path, run: Run) -> None:
+def test_one_search_looks_in_all_of_them_the_best_first_and_changes_nothing(bots, run):
     for name in ("ana", "ไทย🐘"):
         run("workspaces", "add", bots / name / ".nanobot")
     before = hashes(bots)
@@ -140,9 +134,7 @@ def test_one_search_looks_in_all_of_them_the_best_first_and_changes_nothing(bots
     assert hashes(bots) == before
 
 
-def test_a_name_is_no_path_and_a_folder_that_is_there_comes_first(
-    bots: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_no_path_and_a_folder_that_is_there_comes_first(bots, run, monkeypatch):
     run("workspaces", "add", bots / "ana" / ".nanobot", "--name", "ไทย🐘")
     assert (
         run("memory", "status", "--workspace", "ไทย🐘", "--json").json["workspace"].endswith("ana/.nanobot/workspace")
@@ -154,7 +146,7 @@ def test_a_name_is_no_path_and_a_folder_that_is_there_comes_first(
     assert "is another workspace" in run("workspaces", "add", bots / "ไทย🐘" / ".nanobot", "--name", "ไทย🐘").err
 
 
-def test_the_list_of_opened_ones_is_private_and_one_that_cannot_be_read_is_left_alone(bots: Path, run: Run) -> None:
+def test_the_list_of_opened_ones_is_private_and_one_that_cannot_be_read_is_left_alone(bots, run):
     file = paths.remembered_workspaces()
     paths.user_settings().parent.mkdir()
     paths.user_settings().write_text("remember_workspaces = true\n")
@@ -171,10 +163,10 @@ def test_the_list_of_opened_ones_is_private_and_one_that_cannot_be_read_is_left_
     assert "the list of workspaces cannot be read" in run("workspaces", "list").err
 
 
-def test_the_log_tells_which_of_several_agents_did_it(bots: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_tells_which_of_several_agents_did_it(bots, run, monkeypatch):
     home = bots / "ana" / ".nanobot"
 
-    def turn(text: str) -> str:
+    def turn(text):
         body = json.dumps({"session_key": "telegram:42", "text": f"Remember that {text}", "assistant": "Noted."})
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(body.encode()), encoding="utf-8"))
         return str(json.loads(run("turn", "--workspace", home).out)["operation"])

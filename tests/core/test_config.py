@@ -1,16 +1,13 @@
 """Settings: our files, then the environment, then the agent's configuration; each refusal is one clear line."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import config, settings
 from nanomem_tui.core.errors import BadInput, InvalidConfig, NanomemError
-from nanomem_tui.core.paths import Paths, find_workspace, user_settings
+from nanomem_tui.core.paths import find_workspace, user_settings
 from nanomem_tui.core.settings import Settings
 from tests.store.homes import make_home
 
@@ -18,17 +15,17 @@ pytestmark = pytest.mark.usefixtures("recall_as_set")
 
 
 @pytest.fixture
-def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+def paths(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
     return find_workspace(make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 5}}}))
 
 
-def write(path: Path, text: str) -> None:
+def write(path, text):
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
 
 
-def test_a_setting_of_an_earlier_version_is_named_and_has_no_effect(tmp_path: Path) -> None:
+def test_a_setting_of_an_earlier_version_is_named_and_has_no_effect(tmp_path):
     paths = find_workspace(make_home(tmp_path))
     paths.settings.parent.mkdir(exist_ok=True)
     paths.settings.write_text("tiers_undo_days = 3\nmax_items = 7\n")
@@ -39,7 +36,7 @@ def test_a_setting_of_an_earlier_version_is_named_and_has_no_effect(tmp_path: Pa
     ]
 
 
-def test_the_nearer_source_wins_and_is_named(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearer_source_wins_and_is_named(paths, monkeypatch):
     agent = str(paths.agent_config)
     assert config.load(None).settings == Settings()
     steps = [(5, agent)]
@@ -70,7 +67,7 @@ def test_the_nearer_source_wins_and_is_named(paths: Paths, monkeypatch: pytest.M
         ("flush_interval_seconds = -1", "at least 0"),
     ],
 )
-def test_our_own_file_is_taken_seriously(paths: Paths, text: str, says: str) -> None:
+def test_our_own_file_is_taken_seriously(paths, text, says):
     write(paths.settings, text)
     with pytest.raises(InvalidConfig, match=says) as caught:
         open_workspace(paths.workspace)
@@ -79,7 +76,7 @@ def test_our_own_file_is_taken_seriously(paths: Paths, text: str, says: str) -> 
 
 
 @pytest.mark.parametrize("text", ["theme = 5", 'theme = "solarized"', "keys = 5", "[keys]\ndelete = 3", "ascii = 1"])
-def test_a_wrong_look_of_the_console_keeps_nobody_from_their_memory(paths: Paths, text: str) -> None:
+def test_a_wrong_look_of_the_console_keeps_nobody_from_their_memory(paths, text):
     write(paths.settings, text)
     loaded = config.load(paths)
     usual = Settings()
@@ -89,7 +86,7 @@ def test_a_wrong_look_of_the_console_keeps_nobody_from_their_memory(paths: Paths
     assert loaded.problems[0].where == str(paths.settings)
 
 
-def test_bytes_that_are_no_text_and_a_folder_in_place_of_a_file(paths: Paths) -> None:
+def test_bytes_that_are_no_text_and_a_folder_in_place_of_a_file(paths):
     write(paths.settings, "")
     paths.settings.write_bytes(b'theme = "\xff"')
     with pytest.raises(InvalidConfig):
@@ -100,7 +97,7 @@ def test_bytes_that_are_no_text_and_a_folder_in_place_of_a_file(paths: Paths) ->
         config.load(paths)
 
 
-def test_a_misspelt_name_is_only_a_warning_with_a_hint(paths: Paths) -> None:
+def test_a_misspelt_name_is_only_a_warning_with_a_hint(paths):
     write(paths.settings, "flush_every_update = 3\nzzz = 1")
     problems = config.load(paths).problems
     assert [(p.severity, p.fix) for p in problems] == [
@@ -113,7 +110,7 @@ def test_a_misspelt_name_is_only_a_warning_with_a_hint(paths: Paths) -> None:
     ]
 
 
-def test_a_settings_file_may_begin_with_a_byte_order_mark(paths: Paths) -> None:
+def test_a_settings_file_may_begin_with_a_byte_order_mark(paths):
     write(paths.settings, "\ufeffmax_items = 7\n")
     assert config.load(paths).settings.max_items == 7
     write(paths.settings, "\ufeffmax_items = -7\n")
@@ -133,7 +130,7 @@ def test_a_settings_file_may_begin_with_a_byte_order_mark(paths: Paths) -> None:
         b'{"agents": {"memory": {"flushEveryUpdates": "x"}}}',
     ],
 )
-def test_an_agents_configuration_stops_nothing(paths: Paths, content: bytes) -> None:
+def test_an_agents_configuration_stops_nothing(paths, content):
     assert paths.agent_config is not None
     paths.agent_config.write_bytes(content)
     loaded = config.load(paths)
@@ -144,7 +141,7 @@ def test_an_agents_configuration_stops_nothing(paths: Paths, content: bytes) -> 
     assert loaded.problems[0].where.startswith(str(paths.agent_config))
 
 
-def test_the_agents_own_settings_are_used(paths: Paths) -> None:
+def test_the_agents_own_settings_are_used(paths):
     assert paths.agent_config is not None
     body = {
         "agents": {
@@ -178,31 +175,31 @@ def test_the_agents_own_settings_are_used(paths: Paths) -> None:
         ("keys", '{"undo": "x"}', {"undo": "x"}),
     ],
 )
-def test_text_becomes_the_value_it_means(name: str, text: str, value: object) -> None:
+def test_text_becomes_the_value_it_means(name, text, value):
     assert settings.from_text(name, text, "here") == value
 
 
 @pytest.mark.parametrize(
     ("name", "text"), [("export", "maybe"), ("max_items", "1.5"), ("max_items", ""), ("themes", "x")]
 )
-def test_text_that_means_nothing_is_refused(name: str, text: str) -> None:
+def test_text_that_means_nothing_is_refused(name, text):
     with pytest.raises(BadInput, match="here"):
         settings.from_text(name, text, "here")
 
 
-def test_the_environment_is_refused_by_name(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_refused_by_name(paths, monkeypatch):
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "many")
     monkeypatch.setenv("NANOMEM_NO_SUCH_SETTING", "1")
     with pytest.raises(InvalidConfig, match="NANOMEM_MAX_ITEMS"):
         config.load(paths)
 
 
-def test_every_setting_is_explained() -> None:
+def test_every_setting_is_explained():
     assert tuple(settings.ABOUT) == Settings._fields
     assert all(about.help for about in settings.ABOUT.values())
 
 
-def test_a_setting_of_few_words_takes_no_other(tmp_path: Path) -> None:
+def test_a_setting_of_few_words_takes_no_other(tmp_path):
     assert settings.from_text("mirrors", "off", "here") == "off"
     with pytest.raises(InvalidConfig, match="one of auto, on, off"):
         settings.from_text("mirrors", "sometimes", "here")
@@ -248,13 +245,13 @@ SEED_000 = {
 }
 
 
-def agent_says(paths: Paths, body: object) -> config.Loaded:
+def agent_says(paths, body):
     assert paths.agent_config is not None
     paths.agent_config.write_text(json.dumps(body))
     return config.load(paths)
 
 
-def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them_is_known(paths: Paths) -> None:
+def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them_is_known(paths):
     loaded = agent_says(paths, {"memory": SEED_001, "agents": SEED_000})
     assert loaded.problems == ()
     other = {
@@ -263,7 +260,7 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
         "recall_user_layer_results": 2,  # ours gives as many as there is room for
     }
     embedding = {"embedding_enabled": False, "embedding_backend": "reserved_hybrid"}  # ours searches where it can
-    assert loaded.settings == Settings(**other, **embedding)  # type: ignore[arg-type]
+    assert loaded.settings == Settings(**other, **embedding)
     given = {name for name, about in settings.ABOUT.items() if about.agent_key and not name.startswith("dream_")}
     assert set(loaded.sources) == (given | {"retention_days"}) - {"agent_name"}
 
@@ -283,14 +280,14 @@ def test_the_two_published_configurations_are_our_defaults_and_every_key_of_them
         (("embedding", {"enabled": False}), {"embedding_enabled": False}),
     ],
 )
-def test_every_steering_example_steers(paths: Paths, keys: tuple[str, object], expected: dict[str, object]) -> None:
+def test_every_steering_example_steers(paths, keys, expected):
     loaded = agent_says(paths, {"memory": {keys[0]: keys[1]}})
     assert loaded.problems == ()
-    assert loaded.settings == Settings(**expected)  # type: ignore[arg-type]
+    assert loaded.settings == Settings(**expected)
     assert set(loaded.sources) == set(expected)
 
 
-def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths: Paths) -> None:
+def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths):
     body = {
         "memory": {
             "capture": {"minConfidance": 0.9},
@@ -337,9 +334,7 @@ def test_an_unknown_key_of_the_agents_memory_is_named_with_the_nearest(paths: Pa
         ({"agents": {"wal": {"enabeld": True}}}, ["`agents.wal.enabeld` (did you mean `memory.wal.enabled`?)"]),
     ],
 )
-def test_a_wrong_shape_and_a_wrong_place_in_the_agents_configuration_are_named(
-    paths: Paths, body: object, says: list[str]
-) -> None:
+def test_a_wrong_shape_and_a_wrong_place_in_the_agents_configuration_are_named(paths, body, says):
     loaded = agent_says(paths, body)
     usual = Settings()
     assert loaded.settings[-6:] == usual[-6:]  # the looks stand last
@@ -349,7 +344,7 @@ def test_a_wrong_shape_and_a_wrong_place_in_the_agents_configuration_are_named(
         assert words in problem.text()
 
 
-def test_what_an_agent_keeps_for_itself_is_no_mistake(paths: Paths) -> None:
+def test_what_an_agent_keeps_for_itself_is_no_mistake(paths):
     body = {
         "agents": {"defaults": {"model": "x", "contextWindowTokens": 5, "dream": {"modelOverride": "y"}}},
         "channels": {"enabled": True},
@@ -371,15 +366,13 @@ def test_what_an_agent_keeps_for_itself_is_no_mistake(paths: Paths) -> None:
         ('recall_backend = "oracle"', "cannot be 'oracle'"),
     ],
 )
-def test_lists_tables_and_bounds_are_checked(paths: Paths, text: str, says: str) -> None:
+def test_lists_tables_and_bounds_are_checked(paths, text, says):
     write(paths.settings, text)
     with pytest.raises(InvalidConfig, match=says):
         config.load(paths)
 
 
-def test_the_days_of_each_kind_come_from_whoever_names_it_first_by_its_old_or_its_new_name(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_days_of_each_kind_come_from_whoever_names_it_first_by_its_old_or_its_new_name(paths, monkeypatch):
     paths.agent_config.write_text(json.dumps({"memory": {"retention": {"episodicDays": 7, "decisionDays": 8}}}))
     monkeypatch.setenv("NANOMEM_RETENTION_PREFERENCE_DAYS", "0")
     write(paths.settings, "retention_fact_days = 12\n[retention_days]\nepisodic = 9\n")
@@ -391,14 +384,14 @@ def test_the_days_of_each_kind_come_from_whoever_names_it_first_by_its_old_or_it
     ]
 
 
-def test_the_path_of_an_embedding_model_is_read_by_its_old_name(paths: Paths) -> None:
+def test_the_path_of_an_embedding_model_is_read_by_its_old_name(paths):
     write(paths.settings, 'embedding_path = "~/m"\n')
     loaded = config.load(paths)
     assert loaded.settings.embedding_model == "~/m"
     assert [one.what for one in loaded.problems] == ["`embedding_path` is now `embedding_model`"]
 
 
-def test_lists_and_tables_are_read_from_every_source(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_and_tables_are_read_from_every_source(paths, monkeypatch):
     monkeypatch.setenv("NANOMEM_CAPTURE_CHANNELS", "cli, matrix")
     write(paths.settings, 'keys = {undo = "f6"}\ncapture_inbox_roles = []')
     got = config.load(paths).settings

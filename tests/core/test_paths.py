@@ -1,10 +1,7 @@
 """Where things lie: found by what is there, and nothing is made by looking."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ from nanomem_tui.core.errors import AccessDenied, NanomemError, NotAWorkspace, W
 from tests.store.homes import files, make_home
 
 
-def test_a_home_is_told_by_what_lies_beside_the_workspace(tmp_path: Path) -> None:
+def test_a_home_is_told_by_what_lies_beside_the_workspace(tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
     alone = paths.find_workspace(workspace)
@@ -27,9 +24,7 @@ def test_a_home_is_told_by_what_lies_beside_the_workspace(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["nb035", "v0_1_5", "ramfirst", "torn", "ftswal"])
-def test_every_sample_is_found_from_its_workspace_and_from_its_home(
-    sample_copy: Callable[[str], Path], name: str
-) -> None:
+def test_every_sample_is_found_from_its_workspace_and_from_its_home(sample_copy, name):
     home = sample_copy(name) / "home" / ".nanobot"
     before = files(home)
     for given in (home / "workspace", home, home.parent, str(home / "workspace" / "..")):
@@ -40,13 +35,13 @@ def test_every_sample_is_found_from_its_workspace_and_from_its_home(
     assert files(home) == before
 
 
-def test_a_link_leads_to_the_real_place(tmp_path: Path) -> None:
+def test_a_link_leads_to_the_real_place(tmp_path):
     workspace = make_home(tmp_path)
     (tmp_path / "link").symlink_to(workspace)
     assert paths.find_workspace(tmp_path / "link") == paths.find_workspace(workspace)
 
 
-def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
+def test_what_is_no_workspace_is_said(tmp_path):
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -66,7 +61,7 @@ def test_what_is_no_workspace_is_said(tmp_path: Path) -> None:
         assert caught.value.fix
 
 
-def test_who_starts_needs_an_empty_folder_only(tmp_path: Path) -> None:
+def test_who_starts_needs_an_empty_folder_only(tmp_path):
     workspace = tmp_path / ".nanobot" / "workspace"
     with pytest.raises(WorkspaceMissing, match=f"mkdir -p {workspace}"):
         paths.find_workspace(workspace, starting=True)
@@ -91,7 +86,7 @@ def test_who_starts_needs_an_empty_folder_only(tmp_path: Path) -> None:
         paths.find_workspace(full, starting=True)
 
 
-def test_a_database_beside_a_workspace_that_is_not_there_is_named(sample_copy: Callable[[str], Path]) -> None:
+def test_a_database_beside_a_workspace_that_is_not_there_is_named(sample_copy):
     home = sample_copy("crystal") / "home" / ".nanobot"
     for given in (home / "workspace", home):
         with pytest.raises((WorkspaceMissing, NotAWorkspace)) as caught:
@@ -99,10 +94,10 @@ def test_a_database_beside_a_workspace_that_is_not_there_is_named(sample_copy: C
         assert f"mkdir -p {home / 'workspace'} && nanomem memory import {home / 'memory.db'}" in caught.value.fix
 
 
-def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_permission_is_said(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
 
-    def denied(path: object) -> list[str]:
+    def denied(path):
         raise PermissionError(13, "denied", str(path))
 
     monkeypatch.setattr(os, "listdir", denied)
@@ -110,7 +105,7 @@ def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         paths.find_workspace(workspace)
 
 
-def test_the_default_is_what_the_agent_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_is_what_the_agent_says(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     home = tmp_path / ".nanobot"
     home.mkdir()
@@ -128,14 +123,14 @@ def test_the_default_is_what_the_agent_says(tmp_path: Path, monkeypatch: pytest.
     assert paths.default_workspace() == tmp_path / "chosen"
 
 
-def test_names_are_said_as_a_person_would(tmp_path: Path) -> None:
+def test_names_are_said_as_a_person_would(tmp_path):
     found = paths.find_workspace(make_home(tmp_path))
     assert found.relative(found.ltm_snapshot) == "memory/LTM_SNAPSHOT.json"
     assert found.relative(found.database) == "nanomem/nanomem.db"
     assert found.relative(Path("/elsewhere/x")) == "/elsewhere/x"
 
 
-def test_the_users_settings_lie_where_the_platform_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_settings_lie_where_the_platform_says(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("NANOMEM_CONFIG", raising=False)
     assert paths.user_settings() == tmp_path / ".config" / "nanomem" / "config.toml"
@@ -145,7 +140,7 @@ def test_the_users_settings_lie_where_the_platform_says(tmp_path: Path, monkeypa
     assert paths.user_settings() == tmp_path / "mine.toml"
 
 
-def test_json_of_the_agent_may_be_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_of_the_agent_may_be_anything(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".nanobot").mkdir()
     for value in (5, True, [], {}, "nul\0"):

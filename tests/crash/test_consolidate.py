@@ -1,28 +1,22 @@
 """`kill -9` at each step of a consolidation, a migration and a compaction of the archive: nothing is archived twice,
 no offset moves before its entries are on disk, and whoever comes next finishes or starts again."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.workspace import Workspace
-from tests.crash.harness import Action, Steps, run_in_child
+from tests.crash.harness import Steps, run_in_child
 from tests.dreams.test_consolidator import KEY, Home, session, talk
 
 BUDGET = 400
 WHERE = ("before", "inside", "after")
 
 
-def prepared(base: Path) -> Home:
+def prepared(base):
     home = Home(base)
     home.write(talk(8))
     first = {"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "there already"}
@@ -31,7 +25,7 @@ def prepared(base: Path) -> Home:
     return home
 
 
-def opened(base: Path) -> Home:
+def opened(base):
     """The home that lies at `base` already."""
     home = Home.__new__(Home)
     home.workspace = base / ".nanobot" / "workspace"
@@ -40,28 +34,28 @@ def opened(base: Path) -> Home:
     return home
 
 
-def copied(saved: Path, target: Path) -> Home:
+def copied(saved, target):
     shutil.copytree(saved, target)
     return opened(target)
 
 
-def consolidate(ws: Workspace) -> None:
+def consolidate(ws):
     ws.consolidator.consolidate(KEY, budget=BUDGET)
 
 
-def state(home: Home) -> tuple[Any, ...]:
+def state(home):
     """What an agent would see: entries, offsets, messages without the time of the boundary."""
     found = session(home)
     texts = [(message.role, message.content, message.hidden) for message in found.messages]
     return home.entries(), (home.memory / ".cursor").read_text(), found.last_archived, texts, dict(found.metadata)
 
 
-def files(home: Home) -> dict[str, bytes]:
+def files(home):
     """The files that have a name: a killed write leaves a temporary one, which nobody reads."""
     return {name: data for name, data in home.files().items() if not name.endswith(".nanomem-tmp")}
 
 
-def sweep(tmp_path: Path, actions: list[Action], every: int, check: Callable[[Home], None]) -> int:
+def sweep(tmp_path, actions, every, check):
     """Kill at every n-th step of the actions; returns how many kills there were."""
     saved = tmp_path / "saved"
     _, total = run_in_child(copied(saved, tmp_path / "count").workspace, actions, Steps())
@@ -80,7 +74,7 @@ def sweep(tmp_path: Path, actions: list[Action], every: int, check: Callable[[Ho
     return kills
 
 
-def kill_a_consolidation(tmp_path: Path, every: int) -> int:
+def kill_a_consolidation(tmp_path, every):
     before = state(prepared(tmp_path / "saved"))
     model = copied(tmp_path / "saved", tmp_path / "model")
     with open_workspace(model.workspace) as ws:
@@ -88,7 +82,7 @@ def kill_a_consolidation(tmp_path: Path, every: int) -> int:
     after = state(model)
     many = len(after[0])
 
-    def check(home: Home) -> None:
+    def check(home):
         parsed = parse_session(next(home.folder.glob("*.jsonl")).read_bytes(), "", "")
         if parsed.last_archived:
             assert len(home.entries()) == many, "an offset moved before its entries were there"
@@ -110,19 +104,19 @@ def kill_a_consolidation(tmp_path: Path, every: int) -> int:
 
 
 @pytest.mark.crash
-def test_a_consolidation_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
+def test_a_consolidation_killed_at_a_spread_of_steps(tmp_path):
     assert kill_a_consolidation(tmp_path, every=5) > 4
 
 
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_consolidation_killed_at_every_step(tmp_path: Path) -> None:
+def test_a_consolidation_killed_at_every_step(tmp_path):
     assert kill_a_consolidation(tmp_path, every=1) > 50
 
 
 @pytest.mark.crash
-def test_a_process_that_only_looks_leaves_it_to_the_next_change(tmp_path: Path) -> None:
+def test_a_process_that_only_looks_leaves_it_to_the_next_change(tmp_path):
     """Killed between the entries and the offsets: any change of any process finishes it, with no second archive."""
     home = prepared(tmp_path / "saved")
     model = copied(tmp_path / "saved", tmp_path / "model")
@@ -142,13 +136,13 @@ def test_a_process_that_only_looks_leaves_it_to_the_next_change(tmp_path: Path) 
 
 
 @pytest.mark.crash
-def test_an_undo_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
+def test_an_undo_killed_at_a_spread_of_steps(tmp_path):
     before = state(prepared(tmp_path / "saved"))
     with open_workspace(opened(tmp_path / "saved").workspace) as ws:
         consolidate(ws)
     after = state(opened(tmp_path / "saved"))
 
-    def check(home: Home) -> None:
+    def check(home):
         with open_workspace(home.workspace) as ws:
             ws.items.add("something else")
         assert state(home) in (before, after)
@@ -161,17 +155,17 @@ def test_an_undo_killed_at_a_spread_of_steps(tmp_path: Path) -> None:
     assert sweep(tmp_path, [lambda ws: ws.undo(), lambda ws: ws.close()], 6, check) > 3
 
 
-def rewrite(ws: Workspace) -> None:
+def rewrite(ws):
     ws.history_changes.compact(3)
 
 
-def migrate(ws: Workspace) -> None:
+def migrate(ws):
     ws.history_changes.migrate()
 
 
 @pytest.mark.crash
 @pytest.mark.parametrize("action", [rewrite, migrate])
-def test_the_archive_rewritten_and_killed(tmp_path: Path, action: Action) -> None:
+def test_the_archive_rewritten_and_killed(tmp_path, action):
     home = prepared(tmp_path / "saved")
     if action is rewrite:
         rows = [{"cursor": n, "timestamp": "2026-01-01 00:00", "content": f"entry {n}"} for n in range(1, 10)]
@@ -186,7 +180,7 @@ def test_the_archive_rewritten_and_killed(tmp_path: Path, action: Action) -> Non
         action(ws)
     after = files(model)
 
-    def check(trial: Home) -> None:
+    def check(trial):
         with open_workspace(trial.workspace) as ws:
             ws.items.add("something else")  # whoever comes next takes over what was left
         assert files(trial) in (before, after), sorted(files(trial))

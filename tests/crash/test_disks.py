@@ -1,9 +1,5 @@
 """Every writer on a real file system that is full, with any room from none to enough, and on one that is read-only."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from tests.conftest import need
@@ -15,7 +11,7 @@ pytestmark = [pytest.mark.crash, needs_git]
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disks]:
+def machine(tmp_path_factory):
     need(shim.can_be_made(), "a C compiler on Linux counts the calls")
     if disks.way() is None:
         pytest.skip("this machine lets nobody mount a file system")
@@ -26,7 +22,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disks]:
 
 
 @pytest.mark.parametrize("name", writers.WRITERS)
-def test_a_full_disk(name: str, machine: Disks) -> None:
+def test_a_full_disk(name, machine):
     met = machine.run(name, "full")
     assert not met["failed"], met["failed"]
     assert met["tried"] >= 10
@@ -34,7 +30,7 @@ def test_a_full_disk(name: str, machine: Disks) -> None:
 
 
 @pytest.mark.parametrize("name", writers.WRITERS)
-def test_a_read_only_disk(name: str, machine: Disks) -> None:
+def test_a_read_only_disk(name, machine):
     met = machine.run(name, "read-only")
     assert not met["failed"], met["failed"]
     assert met["refused"] >= 1

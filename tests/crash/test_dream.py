@@ -12,16 +12,14 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict, NanomemError, NothingToDo
-from nanomem_tui.workspace import Workspace
 from tests.crash.harness import CALLS, Action, Steps, run_in_child
 from tests.store.git_samples import git, needs_git, small, write
 
@@ -47,7 +45,7 @@ class Seen(NamedTuple):
     committed: tuple[str, ...]
 
 
-def prepared(base: Path) -> Path:
+def prepared(base):
     """A workspace with a repository, a ledger of its own begun, and three entries that no Dream has read."""
     paths = small(base / "home")
     write(paths.workspace, {"memory/MEMORY.md": f"# M\n\n- Staging host: stg-1.example.internal\n{MEMORY}"})
@@ -62,18 +60,18 @@ def prepared(base: Path) -> Path:
     return paths.workspace
 
 
-def by_hand(workspace: Path, number: int) -> None:
+def by_hand(workspace, number):
     """Somebody adds a line as an agent does: read, truncate, write."""
     path = workspace / "memory/MEMORY.md"
     path.write_text(path.read_text().replace("# M\n", f"# M\n- by hand {number}\n", 1))
 
 
-def plain(text: str) -> str:
+def plain(text):
     """`text` without the lines that somebody else added."""
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("- by hand"))
 
 
-def look(workspace: Path) -> Seen:
+def look(workspace):
     with open_workspace(workspace) as ws:
         ws.flush()
         waiting = tuple(sorted(hunk.edit.new for hunk in ws.dream.review.waiting()))
@@ -82,7 +80,7 @@ def look(workspace: Path) -> Seen:
     return Seen(texts, waiting, (workspace / "memory/.dream_cursor").read_text(), tuple(committed))
 
 
-def in_head(workspace: Path, *names: str) -> list[str]:
+def in_head(workspace, *names):
     """What the newest commit holds of these files, by one process of git."""
     asked = "".join(f"HEAD:{name}\n" for name in names)
     said = git(workspace, "cat-file", "--batch=%(objectsize)", given=asked).encode()
@@ -94,12 +92,12 @@ def in_head(workspace: Path, *names: str) -> list[str]:
     return texts
 
 
-def cursor_is_behind(workspace: Path) -> None:
+def cursor_is_behind(workspace):
     told = (workspace / "memory/.dream_cursor").read_text()
     assert int(told) <= int(in_head(workspace, "memory/.dream_cursor")[0]), "the cursor is ahead of the commit"
 
 
-def dream(ws: Workspace) -> None:
+def dream(ws):
     with contextlib.suppress(NothingToDo, Conflict):  # somebody wrote the same file in that very moment: not begun
         ws.dream.run()
 
@@ -114,7 +112,7 @@ class Beside(Steps):
     workspace: Path = Path()
     meddle: int = 0
 
-    def _step(self, name: str) -> bool:
+    def _step(self, name):
         with self._counting:
             here = name != "replace"  # nobody can be kept out between the last look and the rename
             if self.armed and self.meddle and self.count + 1 >= self.meddle and here:
@@ -129,7 +127,7 @@ class Beside(Steps):
 class Trial:
     """Copies of one workspace, and what it is before and after an undisturbed Dream."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base):
         self._base = base
         self._saved = prepared(base / "saved")
         self.before = look(self.copy("before"))
@@ -143,12 +141,12 @@ class Trial:
         _, self.steps = run_in_child(self.copy("count"), ACTIONS, Steps())
         assert self.steps > 60
 
-    def copy(self, name: str) -> Path:
+    def copy(self, name):
         shutil.rmtree(self._base / name, ignore_errors=True)
         shutil.copytree(self._base / "saved", self._base / name)
         return self._base / name / self._saved.relative_to(self._base / "saved")
 
-    def check(self, workspace: Path, *, meddled: bool, looked_at: bool) -> None:
+    def check(self, workspace, *, meddled, looked_at):
         """All as before or all as after; what somebody else wrote is there; the next Dream ends as it should.
 
         `looked_at`: it is looked at before that Dream; else the Dream is the first thing that happens.
@@ -166,7 +164,7 @@ class Trial:
             assert (workspace / "memory/MEMORY.md").read_text().count("- by hand 1\n") == 1
         self.check_versions(workspace, meddled=meddled)
 
-    def check_versions(self, workspace: Path, *, meddled: bool) -> None:
+    def check_versions(self, workspace, *, meddled):
         """One commit of the one Dream that stands, which is named for each of its lines; nothing left in the way."""
         assert git(workspace, "fsck", "--strict", "--no-dangling") == ""
         told = git(workspace, "log", "--format=%s")
@@ -187,7 +185,7 @@ class Trial:
             assert [problem for problem in wrong if "/quarantine/" not in problem.where] == []  # half a line is kept
 
 
-def kill_at(tmp_path: Path, every: int, gap: int | None) -> int:
+def kill_at(tmp_path, every, gap):
     """Kill at every n-th step, somebody else having written `gap` steps before (None: nobody); how many kills."""
     trial = Trial(tmp_path)
     kills = 0
@@ -212,7 +210,7 @@ def kill_at(tmp_path: Path, every: int, gap: int | None) -> int:
     ids=["alone", "written just before", "written a while before"],
 )
 @pytest.mark.crash
-def test_a_dream_that_is_killed_at_a_spread_of_steps(tmp_path: Path, gap: int) -> None:
+def test_a_dream_that_is_killed_at_a_spread_of_steps(tmp_path, gap):
     assert kill_at(tmp_path, 23, gap) > 3
 
 
@@ -220,7 +218,7 @@ def test_a_dream_that_is_killed_at_a_spread_of_steps(tmp_path: Path, gap: int) -
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("gap", [None, 0, 1, 4, 15, 40])
-def test_a_dream_that_is_killed_at_every_step(tmp_path: Path, gap: int) -> None:
+def test_a_dream_that_is_killed_at_every_step(tmp_path, gap):
     assert kill_at(tmp_path, 1, gap) > 150
 
 
@@ -238,7 +236,7 @@ class Faults:
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
     @contextlib.contextmanager
-    def installed(self) -> Iterator[None]:
+    def installed(self):
         real = {name: getattr(os, name) for name in CALLS}
         try:
             for name, call in real.items():
@@ -248,8 +246,8 @@ class Faults:
             for name, call in real.items():
                 setattr(os, name, call)
 
-    def _hooked(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **named: Any) -> Any:
+    def _hooked(self, name, real):
+        def call(*args, **named):
             if name == "open" and not (len(args) > 1 and args[1] & os.O_CREAT):
                 return real(*args, **named)
             with self._counting:  # files wait for the disk side by side
@@ -266,7 +264,7 @@ class Faults:
         return call
 
 
-def fail_at(tmp_path: Path, kind: str, every: int, *, lasting: bool) -> int:
+def fail_at(tmp_path, kind, every, *, lasting):
     """Let every n-th call fail, once or from then on; returns how many Dreams were refused for it."""
     trial = Trial(tmp_path)
     counting = Faults(kind)
@@ -297,7 +295,7 @@ def fail_at(tmp_path: Path, kind: str, every: int, *, lasting: bool) -> int:
 )
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # dulwich warns of a lock before it lets go of it
 @pytest.mark.crash
-def test_a_dream_on_a_disk_that_fails_at_a_spread_of_calls(tmp_path: Path, kind: str) -> None:
+def test_a_dream_on_a_disk_that_fails_at_a_spread_of_calls(tmp_path, kind):
     refused = fail_at(tmp_path, kind, 19, lasting=kind == "ENOSPC")
     assert refused > 1 or kind == "short"
 
@@ -308,6 +306,6 @@ def test_a_dream_on_a_disk_that_fails_at_a_spread_of_calls(tmp_path: Path, kind:
 @pytest.mark.long
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("kind", ["EIO", "ENOSPC", "short"])
-def test_a_dream_on_a_disk_that_fails_at_every_call(tmp_path: Path, kind: str, lasting: bool) -> None:
+def test_a_dream_on_a_disk_that_fails_at_every_call(tmp_path, kind, lasting):
     refused = fail_at(tmp_path, kind, 1, lasting=lasting)
     assert refused > 20 or kind == "short"

@@ -16,7 +16,6 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NanomemError, NotYetWritten, Problem
 from nanomem_tui.memory import repairs
-from nanomem_tui.workspace import Workspace
 from tests.crash import writers
 from tests.crash.damages import DAMAGES, gone, seen
 from tests.crash.trials import copy
@@ -51,7 +50,7 @@ DRAWN = ("a flipped bit", "a torn tail", "junk", "zeros", "a lone surrogate", "a
 """Kinds of damage that fall somewhere else each time."""
 
 
-def filled(base: Path) -> Path:
+def filled(base):
     """A home with something of everything, as a process leaves it that was killed."""
     writers.full_home(base)
     workspace = workspace_of(base)
@@ -69,11 +68,11 @@ def filled(base: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def full(tmp_path_factory):
     return filled(tmp_path_factory.mktemp("filled"))
 
 
-def places(full: Path) -> list[str]:
+def places(full):
     """The files that hold something, as paths below the base; of the objects of git a few."""
     names = sorted(path.relative_to(full).as_posix() for path in full.rglob("*") if path.is_file())
     held = [name for name in names if not any(fnmatch(name, pattern) for pattern in SKIPPED)]
@@ -81,7 +80,7 @@ def places(full: Path) -> list[str]:
     return [name for name in held if name not in objects[3:]]
 
 
-def told(problems: list[Problem], name: str) -> set[str]:
+def told(problems, name):
     """What is said to be wrong with a file, or with the repository that it is of."""
     known = ".git" if "/.git/" in name else Path(name).name
     said = (problem for problem in problems if not problem.what.startswith("SQLite "))  # of its release
@@ -89,7 +88,7 @@ def told(problems: list[Problem], name: str) -> set[str]:
     return {re.sub(r"\b[0-9a-f]{64}\b", "HEAD", text) for text in texts}  # which each change moves on
 
 
-def remembered(ws: Workspace, text: str) -> str:
+def remembered(ws, text):
     """Why a text cannot be remembered; "" where it is."""
     try:
         ws.items.add(text)
@@ -102,16 +101,16 @@ def remembered(ws: Workspace, text: str) -> str:
 class Trial:
     """One file, damaged once."""
 
-    def __init__(self, base: Path, name: str, damage: str) -> None:
+    def __init__(self, base, name, damage):
         self.base, self.name = base, name
         self.workspace = workspace_of(base)
         self.wrong: list[str] = []
 
-    def note(self, holds: bool, what: str) -> None:
+    def note(self, holds, what):
         if not holds:
             self.wrong.append(f"{self.name}: {what}")
 
-    def run(self, before: dict[str, Counter[object] | str], damaged: bytes) -> list[str]:
+    def run(self, before, damaged):
         """What does not hold."""
         found, problems = self.look()
         own = next((parts for pattern, parts in PLAIN.items() if fnmatch(self.name, pattern)), None)
@@ -140,20 +139,20 @@ class Trial:
         self.worse(after, mended, "putting it right")
         return self.wrong
 
-    def look(self) -> tuple[dict[str, Counter[object] | str], list[Problem]]:
+    def look(self):
         with open_workspace(self.workspace) as ws:
             found = seen(ws)
             problems = [*ws.problems(), *ws.doctor()]
         texts = [Problem(text, "") for text in found.values() if isinstance(text, str)]
         return found, [*problems, *texts]
 
-    def worse(self, first: dict[str, Counter[object] | str], then: dict[str, Counter[object] | str], what: str) -> None:
+    def worse(self, first, then, what):
         for part, rows in first.items():
             if isinstance(rows, Counter) and (lost := gone(rows, then[part])):
                 self.note(False, f"{what} cost {lost} rows of {part}: {then[part]!s:.200}")
 
 
-def try_every(full: Path, folder: Path, damage: str, draw: int) -> tuple[int, list[str]]:
+def try_every(full, folder, damage, draw):
     """Damage each of the files; how many there were, and what did not hold."""
     with open_workspace(workspace_of(copy(full, folder / "whole"))) as ws:
         before = seen(ws)
@@ -175,7 +174,7 @@ def try_every(full: Path, folder: Path, damage: str, draw: int) -> tuple[int, li
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_every_file(full: Path, tmp_path: Path, damage: str) -> None:
+def test_every_file(full, tmp_path, damage):
     tried, wrong = try_every(full, tmp_path, damage, 0)
     assert tried >= 30
     assert not wrong, "\n".join(wrong)
@@ -184,6 +183,6 @@ def test_every_file(full: Path, tmp_path: Path, damage: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("damage", DRAWN)
 @pytest.mark.parametrize("draw", range(1, 31))
-def test_every_file_again_and_again(full: Path, tmp_path: Path, damage: str, draw: int) -> None:
+def test_every_file_again_and_again(full, tmp_path, damage, draw):
     _, wrong = try_every(full, tmp_path, damage, draw)
     assert not wrong, "\n".join(wrong)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,33 +26,33 @@ CUTS = 8
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server():
     need(shim.can_be_made(), "a C compiler on Linux counts the calls")
     with Server() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def full(tmp_path_factory):
     base = tmp_path_factory.mktemp("full")
     writers.full_home(base)
     return base
 
 
-def spread(steps: int, number: int, begin: int) -> list[int]:
+def spread(steps, number, begin):
     """So many of the steps, evenly, and others for each fault."""
     gap = max(1, steps // number)
     return sorted({1 + (begin * gap // len(KILLS + FAILS) + gap * one) % steps for one in range(number)})
 
 
-def report(name: str, tried: Counter[str]) -> None:
+def report(name, tried):
     """Add what was tried of one writer to the table; nothing was lost, or its test would have failed."""
     if path := os.environ.get("NANOMEM_CRASH_TABLE"):
         with Path(path).open("a") as file:
             file.write(json.dumps({"writer": name, "tried": tried, "lost": 0}) + "\n")
 
 
-def try_all(bench: Bench, number: int) -> Counter[str]:
+def try_all(bench, number):
     """Let the writer meet every fault at so many of its steps (0: all of them); how many faults of each kind it met."""
     tried: Counter[str] = Counter()
     for begin, fault in enumerate((*KILLS, *FAILS)):
@@ -64,7 +63,7 @@ def try_all(bench: Bench, number: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", writers.WRITERS)
-def test_a_spread_of_faults(name: str, full: Path, tmp_path: Path, server: Server) -> None:
+def test_a_spread_of_faults(name, full, tmp_path, server):
     bench = Bench(tmp_path, full, name, server)
     assert bench.steps >= writers.WRITERS[name].least
     tried = try_all(bench, SPREAD)
@@ -75,7 +74,7 @@ def test_a_spread_of_faults(name: str, full: Path, tmp_path: Path, server: Serve
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", writers.WRITERS)
-def test_every_fault(name: str, full: Path, tmp_path: Path, server: Server) -> None:
+def test_every_fault(name, full, tmp_path, server):
     bench = Bench(tmp_path, full, name, server)
     tried = try_all(bench, 0)
     report(name, tried)
@@ -83,7 +82,7 @@ def test_every_fault(name: str, full: Path, tmp_path: Path, server: Server) -> N
     assert tried["power cut"] >= 3 * bench.steps
 
 
-def test_statements_and_files_are_steps(full: Path, tmp_path: Path, server: Server) -> None:
+def test_statements_and_files_are_steps(full, tmp_path, server):
     """What Python, SQLite and the renames of two files do is counted: a hook that went blind fails here."""
     from tests.crash.power import calls
 

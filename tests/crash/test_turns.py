@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns.request import turn_end, turn_input
-from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Action, Steps, check, looks_of, run_in_child
 from tests.crash.test_kill import WHERE, copied, prepared
 
 CHAT = {"session_key": "telegram:42", "sender_id": "ana"}
 
 
-def whole(text: str, *tools: dict[str, str]) -> Action:
+def whole(text, *tools):
     """A finished turn."""
     body = {**CHAT, "text": text, "assistant": "Sure.", "tools": list(tools)}
     return lambda ws: ws.engine.whole_turn(turn_end(body, whole=True))
 
 
-def both(text: str, assistant: str) -> Action:
+def both(text, assistant):
     """A turn from its begin to its end."""
 
-    def work(ws: Workspace) -> None:
+    def work(ws):
         begun = ws.engine.begin_turn(turn_input({**CHAT, "text": text}))
         ws.engine.end_turn(turn_end({"turn": begun.turn, "assistant": assistant, "pending_actions": ["look"]}))
 
     return work
 
 
-def script(rounds: int) -> list[Action]:
+def script(rounds):
     """Turns that save, use, learn and use again, and a flush in between."""
     actions: list[Action] = []
     for number in range(rounds):
@@ -45,7 +43,7 @@ def script(rounds: int) -> list[Action]:
     return [*actions, lambda ws: ws.close()]
 
 
-def sweep(tmp_path: Path, rounds: int, every: int) -> int:
+def sweep(tmp_path, rounds, every):
     """Kill at every n-th step; returns how many kills there were."""
     actions = script(rounds)
     saved = prepared(tmp_path / "saved", adopted=True)
@@ -66,7 +64,7 @@ def sweep(tmp_path: Path, rounds: int, every: int) -> int:
     return kills
 
 
-def check_traces(workspace: Path, acknowledged: int) -> None:
+def check_traces(workspace, acknowledged):
     """Every acknowledged turn is in the session state with its end, and at most one that was under way is not."""
     turns = sum(number % 4 != 3 for number in range(acknowledged))
     with open_workspace(workspace) as ws:
@@ -85,12 +83,12 @@ def check_traces(workspace: Path, acknowledged: int) -> None:
 
 
 @pytest.mark.crash
-def test_a_kill_at_a_spread_of_steps_of_turns(tmp_path: Path) -> None:
+def test_a_kill_at_a_spread_of_steps_of_turns(tmp_path):
     assert sweep(tmp_path, 1, every=9) > 5
 
 
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_kill_at_every_step_of_turns(tmp_path: Path) -> None:
+def test_a_kill_at_every_step_of_turns(tmp_path):
     assert sweep(tmp_path, 1, every=1) > 100

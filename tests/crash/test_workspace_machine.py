@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=10)
 
 
-def seen(ws: Workspace) -> dict[Place, Any]:
+def seen(ws):
     """What a look at the workspace finds."""
     found: dict[Place, Any] = {("item", row.id): (row.text, bool(row.enabled)) for row in ws.items.all()}
     found |= {("lesson", row.id): (row.better_action, bool(row.enabled)) for row in ws.lessons.all()}
@@ -61,7 +60,7 @@ class Whole(RuleBasedStateMachine):
     """Drives one workspace; `things` is what must be there."""
 
     @initialize()
-    def start(self) -> None:
+    def start(self):
         self.base = Path(tempfile.mkdtemp())
         self.workspace = make_home(self.base, items=2, lessons=1)
         (self.workspace / "USER.md").write_text("# User\n\n- Name: Mira\n")
@@ -76,7 +75,7 @@ class Whole(RuleBasedStateMachine):
         self.done: list[dict[Place, tuple[Any, Any]]] = []
         self.undone: list[dict[Place, tuple[Any, Any]]] = []
 
-    def teardown(self) -> None:
+    def teardown(self):
         if not hasattr(self, "ws"):
             return
         try:
@@ -91,12 +90,12 @@ class Whole(RuleBasedStateMachine):
 
     # -- how a step is kept -------------------------------------------------------------------------------------------
 
-    def next(self) -> int:
+    def next(self):
         self.number += 1
         self.now += timedelta(seconds=1)
         return self.number
 
-    def did(self, work: Callable[[], object], **wanted: Any) -> None:
+    def did(self, work, **wanted):
         """A person's change: what it changed is looked at, held against what was `wanted`, and can be taken back."""
         before = dict(self.things)
         try:
@@ -116,7 +115,7 @@ class Whole(RuleBasedStateMachine):
         self.done.append(changed)
         self.undone.clear()
 
-    def back(self, step: dict[Place, tuple[Any, Any]], side: int) -> None:
+    def back(self, step, side):
         """Make the things of a step as they were before it (0) or after it (1); a conversation went on meanwhile."""
         for place, values in step.items():
             value = values[side]
@@ -132,69 +131,69 @@ class Whole(RuleBasedStateMachine):
     # -- a person -----------------------------------------------------------------------------------------------------
 
     @rule(words=WORDS)
-    def add(self, words: str) -> None:
+    def add(self, words):
         text = f"{words} {self.next()}".strip()
         self.did(lambda: self.ws.items.add(text), item=(text, True))
 
-    def pick(self, kind: str, number: int) -> str:
+    def pick(self, kind, number):
         known = sorted(key for one, key in self.things if one == kind)
         return known[number % len(known)] if known else ""
 
     @rule(number=st.integers(0, 50), words=WORDS)
-    def edit(self, number: int, words: str) -> None:
+    def edit(self, number, words):
         if key := self.pick("item", number):
             text = f"{words} {self.next()}".strip()
             self.did(lambda: self.ws.items.edit(key, text=text), item=(text, self.things["item", key][1]))
 
     @rule(number=st.integers(0, 50), on=st.booleans())
-    def switch(self, number: int, on: bool) -> None:
+    def switch(self, number, on):
         if key := self.pick("item", number):
             self.did(lambda: self.ws.items.set_enabled([key], on))
 
     @rule(number=st.integers(0, 50))
-    def delete(self, number: int) -> None:
+    def delete(self, number):
         if key := self.pick("item", number):
             self.did(lambda: self.ws.items.delete([key]), item=None)
 
     @rule(most=st.integers(1, 6))
-    def compact_items(self, most: int) -> None:
+    def compact_items(self, most):
         self.did(lambda: self.ws.items.compact(most))
         on = [value for (kind, _), value in self.things.items() if kind == "item" and value[1]]
         assert len(on) <= most, "what a person switched off is kept, and counts for none"
 
     @rule(words=WORDS)
-    def teach(self, words: str) -> None:
+    def teach(self, words):
         text = f"{words} {self.next()}".strip()
         self.did(lambda: self.ws.lessons.add(f"tool {self.number}", text), lesson=(text, True))
 
     @rule(name=st.sampled_from(["USER.md", "memory/MEMORY.md"]), words=WORDS, top=st.booleans())
-    def write_line(self, name: str, words: str, top: bool) -> None:
+    def write_line(self, name, words, top):
         line = f"- {words} {self.next()} of the person"
         text = self.ws.documents.read(name) or ""
         new = text.replace("\n\n", f"\n\n{line}\n", 1) if top else f"{text}{line}\n"
         self.did(lambda: self.ws.documents.edit(name, new, base=text), line=True)
 
     @rule(keep=st.integers(1, 4))
-    def compact_session(self, keep: int) -> None:
+    def compact_session(self, keep):
         if len(self.things.get(("messages", KEY), ())) > keep:
             wanted = self.things["messages", KEY][-keep:]
             self.did(lambda: self.ws.sessions.compact(KEY, keep), messages=wanted)
 
     @rule()
-    def dream(self) -> None:
+    def dream(self):
         lines = {key for kind, key in self.things if kind == "line"}
         self.did(lambda: self.ws.dream.run())
         assert lines <= {key for kind, key in self.things if kind == "line"}, "a Dream lost a line"
 
     @rule(words=st.lists(WORDS, min_size=1, max_size=3))
-    def take_in(self, words: list[str]) -> None:
+    def take_in(self, words):
         texts = [f"{word} {self.next()}".strip() for word in words]
         file = self.base / "in.md"
         file.write_text("".join(f"- {text}\n" for text in texts))
         self.did(lambda: self.ws.transfer.run(self.ws.transfer.preview(file)))
 
     @rule()
-    def undo(self) -> None:
+    def undo(self):
         try:
             done = self.ws.undo()
         except NothingToDo:
@@ -207,7 +206,7 @@ class Whole(RuleBasedStateMachine):
         self.back(self.undone[-1], 0)
 
     @rule()
-    def redo(self) -> None:
+    def redo(self):
         try:
             done = self.ws.redo()
         except NothingToDo:
@@ -222,7 +221,7 @@ class Whole(RuleBasedStateMachine):
     # -- an agent beside it -------------------------------------------------------------------------------------------
 
     @rule(words=WORDS)
-    def agent_says(self, words: str) -> None:
+    def agent_says(self, words):
         folder = self.base / "home" / "sessions"
         folder.mkdir(exist_ok=True)
         path = folder / key_to_lossy_name(KEY)
@@ -235,7 +234,7 @@ class Whole(RuleBasedStateMachine):
         self.things["messages", KEY] = (*self.things.get(("messages", KEY), ()), text)
 
     @rule(durable=st.booleans())
-    def agent_archives(self, durable: bool) -> None:
+    def agent_archives(self, durable):
         text = f"- [durable] Keeps lamp {self.next()}" if durable else f"lamp {self.next()} was moved"
         entry = {"cursor": self.number, "timestamp": "2026-01-01 00:00", "content": text}
         with (self.workspace / "memory" / "history.jsonl").open("a") as file:
@@ -243,7 +242,7 @@ class Whole(RuleBasedStateMachine):
         self.things["entries", ""] = tuple(sorted((*self.things["entries", ""], text)))
 
     @rule(name=st.sampled_from(["USER.md", "memory/MEMORY.md"]))
-    def agent_writes_a_line(self, name: str) -> None:
+    def agent_writes_a_line(self, name):
         line = f"- line {self.next()} of the agent"
         path = self.workspace / name
         text = path.read_text()
@@ -251,7 +250,7 @@ class Whole(RuleBasedStateMachine):
         self.things["line", line] = True
 
     @rule(words=WORDS)
-    def agent_tells_of_a_goal(self, words: str) -> None:
+    def agent_tells_of_a_goal(self, words):
         key = f"goal_{self.next()}"
         self.ws.records.store("goal", {"description": words.strip() or "x"}, key)
         self.things["goal", key] = words.strip() or "x"
@@ -259,20 +258,20 @@ class Whole(RuleBasedStateMachine):
     # -- what happens to the process ----------------------------------------------------------------------------------
 
     @rule(days=st.sampled_from([-400, -1, 1, 30]))
-    def clock_jumps(self, days: int) -> None:
+    def clock_jumps(self, days):
         self.now = max(START - timedelta(days=500), self.now + timedelta(days=days))
 
     @rule()
-    def checkpoint(self) -> None:
+    def checkpoint(self):
         self.ws.flush()
 
     @rule()
-    def restart(self) -> None:
+    def restart(self):
         self.ws.close()
         self.ws = open_workspace(self.workspace)
 
     @rule(torn=st.booleans())
-    def killed(self, torn: bool) -> None:
+    def killed(self, torn):
         path = self.ws.paths.database.with_name("operations.jsonl")
         kill(self.ws)
         if torn and path.exists():
@@ -282,7 +281,7 @@ class Whole(RuleBasedStateMachine):
 
     @precondition(lambda self: hasattr(self, "ws"))
     @invariant()
-    def agrees(self) -> None:
+    def agrees(self):
         self.ws.refresh()
         assert seen(self.ws) == self.things
         assert self.ws.degraded == ""
@@ -297,7 +296,7 @@ TestWhole.settings = MACHINE
 
 
 @pytest.mark.long
-def test_for_longer() -> None:
+def test_for_longer():
     assert os.environ.get("HOME")
     with contextlib.suppress(KeyboardInterrupt):
         run_state_machine_as_test(Whole, settings=settings(MACHINE, max_examples=400, stateful_step_count=50))

@@ -1,9 +1,6 @@
 """A cursor of Dreams beyond the last entry: said by how many, with what that leads to and what to write there."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,7 @@ pytestmark = needs_git
 
 
 @pytest.fixture
-def on(tmp_path: Path) -> Bench:
+def on(tmp_path):
     """A Dream has read entries 21 to 23; then the cursor file became 999, and the agent wrote 24 and 25."""
     on = Bench(small(tmp_path))
     on.remember("- User likes tea", "- User likes rain", "- User likes figs", first=21)
@@ -26,7 +23,7 @@ def on(tmp_path: Path) -> Bench:
     return on
 
 
-def test_it_is_told_by_how_many_and_what_to_write_there(on: Bench) -> None:
+def test_it_is_told_by_how_many_and_what_to_write_there(on):
     status = on.dreams.status()
     told = status["ahead"]
     assert (told["cursor"], told["by"], status["unprocessed"], status["cursor"]) == (999, 974, 0, 25)
@@ -39,7 +36,7 @@ def test_it_is_told_by_how_many_and_what_to_write_there(on: Bench) -> None:
     )
 
 
-def test_a_dream_says_what_the_status_says_and_writes_nothing(on: Bench) -> None:
+def test_a_dream_says_what_the_status_says_and_writes_nothing(on):
     told = on.dreams.status()["ahead"]
     for dry in (True, False):
         with pytest.raises(Refused) as caught:
@@ -48,7 +45,7 @@ def test_a_dream_says_what_the_status_says_and_writes_nothing(on: Bench) -> None
     assert on.paths.dream_cursor.read_text() == "999"
 
 
-def test_it_stays_so_while_the_agent_writes_on(on: Bench) -> None:
+def test_it_stays_so_while_the_agent_writes_on(on):
     on.remember("- User likes chess", first=26)
     told = on.dreams.status()["ahead"]
     assert (told["by"], on.dreams.status()["unprocessed"]) == (973, 0)
@@ -58,14 +55,14 @@ def test_it_stays_so_while_the_agent_writes_on(on: Bench) -> None:
     assert on.dreams.run(dry_run=True).read == 1
 
 
-def test_what_it_says_to_do_has_the_entries_read(on: Bench) -> None:
+def test_what_it_says_to_do_has_the_entries_read(on):
     on.paths.dream_cursor.write_text("23")
     assert on.dreams.status()["ahead"] is None
     assert on.dreams.run().read == 2
 
 
 @pytest.mark.parametrize("why", ["no versions", "an archive that began anew"])
-def test_where_nobody_knows_what_was_read_it_says_so(on: Bench, why: str) -> None:
+def test_where_nobody_knows_what_was_read_it_says_so(on, why):
     if why == "no versions":
         shutil.rmtree(on.paths.workspace / ".git")
     else:
@@ -74,21 +71,21 @@ def test_where_nobody_knows_what_was_read_it_says_so(on: Bench, why: str) -> Non
     assert "write the last entry that a Dream has read" in on.dreams.status()["ahead"]["fix"]
 
 
-def test_a_cursor_of_an_entry_that_was_compacted_away_is_not_ahead(on: Bench) -> None:
+def test_a_cursor_of_an_entry_that_was_compacted_away_is_not_ahead(on):
     on.paths.cursor.write_text("999")
     assert on.dreams.status()["ahead"] is None
     with pytest.raises(NothingToDo):
         on.dreams.run()
 
 
-def test_an_archive_that_was_removed_leaves_the_cursor_ahead_of_it(on: Bench) -> None:
+def test_an_archive_that_was_removed_leaves_the_cursor_ahead_of_it(on):
     on.paths.dream_cursor.write_text("1")
     on.paths.history.unlink()
     told = on.dreams.status()["ahead"]["what"]
     assert "1 ahead of the last entry (0): no Dream would ever read the entry to come" in told
 
 
-def test_the_doctor_and_the_status_of_the_memory_name_it(on: Bench) -> None:
+def test_the_doctor_and_the_status_of_the_memory_name_it(on):
     with open_workspace(on.paths.workspace) as ws:
         (said,) = (one for one in ws.status()["problems"] if one["where"] == "memory/.dream_cursor")
         assert said["fix"] == on.dreams.status()["ahead"]["fix"]

@@ -1,9 +1,6 @@
 """Who wrote a line, why, and from which words: through a workspace, as the console and the command line ask."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +21,7 @@ SESSION = "telegram:7"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """An agent's home: three files, an archive of one entry, and the session that it came from."""
     folder = tmp_path / "home" / "workspace"
     (folder / "memory").mkdir(parents=True)
@@ -50,19 +47,19 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-def remember(folder: Path, content: str, cursor: int = 1, session: str | None = SESSION) -> None:
+def remember(folder, content, cursor=1, session=SESSION):
     row = {"cursor": cursor, "timestamp": f"2026-04-01 1{cursor}:05", "content": content}
     with (folder / "memory" / "history.jsonl").open("a") as file:
         file.write(json.dumps({**row, "session_key": session} if session else row) + "\n")
 
 
-def dreamt(folder: Path) -> None:
+def dreamt(folder):
     with open_workspace(folder) as ws:
         ws.dream.run()
 
 
 class TestOurDream:
-    def test_a_line_leads_to_the_entry_that_the_dream_named_and_to_what_was_said(self, workspace: Path) -> None:
+    def test_a_line_leads_to_the_entry_that_the_dream_named_and_to_what_was_said(self, workspace):
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             line = next(line for line in ws.dream.blames.blame("USER.md") if "penicillin" in line.text)
@@ -72,7 +69,7 @@ class TestOurDream:
         assert [(entry.recorded, entry.text) for entry in line.entries] == [(True, "Allergic to penicillin")]
         assert [(m.session_key, m.index, m.role) for m in full.messages] == [(SESSION, 2, "user")]
 
-    def test_an_edit_that_a_person_took_over_has_the_evidence_of_its_dream(self, workspace: Path) -> None:
+    def test_an_edit_that_a_person_took_over_has_the_evidence_of_its_dream(self, workspace):
         with open_workspace(workspace) as ws:
             ws.dream.run(review=True)
             ws.dream.review.accept([hunk.id for hunk in ws.dream.review.waiting()])
@@ -81,7 +78,7 @@ class TestOurDream:
         assert (line.who, line.role, line.cursors, line.entries[0].recorded) == ("person", "accepted", (1,), True)
         assert [(m.session_key, m.index) for m in full.messages] == [(SESSION, 2)]
 
-    def test_so_has_one_that_was_accepted_together_with_an_item(self, workspace: Path) -> None:
+    def test_so_has_one_that_was_accepted_together_with_an_item(self, workspace):
         with open_workspace(workspace) as ws:
             hold(ws, 1)
             ws.dream.run(review=True)
@@ -90,7 +87,7 @@ class TestOurDream:
         assert done.kind == "inbox.accept"
         assert (line.role, line.cursors, line.session_key) == ("accepted", (1,), SESSION)
 
-    def test_of_two_decisions_in_the_same_words_each_has_its_own_evidence(self, workspace: Path) -> None:
+    def test_of_two_decisions_in_the_same_words_each_has_its_own_evidence(self, workspace):
         remember(workspace, "- [durable] Lives in Berlin\n- [durable] Plays the cello", 2)
         remember(workspace, "- [durable] Owns a cat", 3)
         with open_workspace(workspace) as ws:
@@ -103,7 +100,7 @@ class TestOurDream:
         words = {"penicillin": (1,), "Berlin": (2,), "cello": (2,), "cat": (3,)}
         assert {word: next(found[text] for text in found if word in text) for word in words} == words
 
-    def test_a_message_leads_to_the_line_and_no_other_message_does(self, workspace: Path) -> None:
+    def test_a_message_leads_to_the_line_and_no_other_message_does(self, workspace):
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             for index, expected in ((0, []), (1, []), (2, ["- Allergic to penicillin"])):
@@ -113,13 +110,13 @@ class TestOurDream:
             with pytest.raises(NotFound, match="no such session"):
                 ws.dream.blames.led_to("telegram:8", 0)
 
-    def test_lines_from_before_are_of_no_dream(self, workspace: Path) -> None:
+    def test_lines_from_before_are_of_no_dream(self, workspace):
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             lines = ws.dream.blames.blame("USER.md")
         assert {(line.who, line.entries) for line in lines[:4]} == {("before", ())}
 
-    def test_an_undo_and_a_redo_still_lead_to_the_dream(self, workspace: Path) -> None:
+    def test_an_undo_and_a_redo_still_lead_to_the_dream(self, workspace):
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             dream = ws.dream.commits()[0].sha
@@ -130,7 +127,7 @@ class TestOurDream:
         assert line.sha != dream
         assert (line.who, line.first and line.first.sha, line.cursors) == ("person", dream, (1,))
 
-    def test_an_entry_that_was_compacted_away_is_still_named(self, workspace: Path) -> None:
+    def test_an_entry_that_was_compacted_away_is_still_named(self, workspace):
         dreamt(workspace)
         (workspace / "memory" / "history.jsonl").write_text("")
         with open_workspace(workspace) as ws:
@@ -140,7 +137,7 @@ class TestOurDream:
 
 
 class TestWho:
-    def test_a_person_another_program_and_nobody_yet(self, workspace: Path) -> None:
+    def test_a_person_another_program_and_nobody_yet(self, workspace):
         dreamt(workspace)
         with open_workspace(workspace) as ws:
             text = ws.documents.read("memory/MEMORY.md") or ""
@@ -153,17 +150,17 @@ class TestWho:
         assert lines["- by hand"] == "person"
         assert lines["- not yet"] == "uncommitted"
 
-    def test_without_versions_nothing_is_committed(self, workspace: Path) -> None:
+    def test_without_versions_nothing_is_committed(self, workspace):
         with open_workspace(workspace) as ws:
             found = ws.dream.blames.blame("soul.md")
         assert [(line.number, line.text, line.sha, line.who) for line in found] == [(1, "# Soul", None, "uncommitted")]
 
     @pytest.mark.parametrize("name", ["AGENTS.md", "", "../USER.md", "memory", "history.jsonl", "\x1b[2J"])
-    def test_only_the_three_files_are_blamed(self, workspace: Path, name: str) -> None:
+    def test_only_the_three_files_are_blamed(self, workspace, name):
         with open_workspace(workspace) as ws, pytest.raises(BadInput):
             ws.dream.blames.blame(name)
 
-    def test_a_file_that_is_not_there_is_told(self, workspace: Path) -> None:
+    def test_a_file_that_is_not_there_is_told(self, workspace):
         (workspace / "SOUL.md").unlink()
         with open_workspace(workspace) as ws, pytest.raises(NotFound, match="no such file"):
             ws.dream.blames.blame("SOUL.md")
@@ -172,7 +169,7 @@ class TestWho:
 @needs_git
 class TestTheAgentsDream:
     @pytest.fixture
-    def agent(self, workspace: Path) -> Path:
+    def agent(self, workspace):
         """Two Dreams of an agent: the first read entries 1 and 2, the second 3 and 4."""
         remember(workspace, "- [durable] Lives in Oslo, Norway", 2, "cli:direct")
         git(workspace, "init", "-q")
@@ -187,12 +184,12 @@ class TestTheAgentsDream:
         return workspace
 
     @staticmethod
-    def commit(folder: Path, message: str, cursor: int) -> None:
+    def commit(folder, message, cursor):
         (folder / "memory" / ".dream_cursor").write_text(str(cursor))
         git(folder, "add", "-f", "SOUL.md", "USER.md", "memory/MEMORY.md", "memory/.dream_cursor")
         git(folder, "commit", "-q", "-m", message)
 
-    def test_a_line_leads_to_the_entries_between_the_cursors_that_share_its_words(self, agent: Path) -> None:
+    def test_a_line_leads_to_the_entries_between_the_cursors_that_share_its_words(self, agent):
         with open_workspace(agent) as ws:
             lines = {line.text: line for line in ws.dream.blames.blame("MEMORY.md")}
         assert lines["- Lives in Oslo since 2019"].cursors == (4,)
@@ -202,7 +199,7 @@ class TestTheAgentsDream:
         assert lines["- likes chess"].cursors == (), "only the later Dream read of it"
         assert lines["## Things"].cursors == lines[""].cursors == ()
 
-    def test_after_a_compaction_what_is_gone_is_told_and_not_taken_for_never_said(self, agent: Path) -> None:
+    def test_after_a_compaction_what_is_gone_is_told_and_not_taken_for_never_said(self, agent):
         with open_workspace(agent) as ws:
             assert not any(line.gone for line in ws.dream.blames.blame("MEMORY.md"))
             ws.history_changes.compact(2)
@@ -214,7 +211,7 @@ class TestTheAgentsDream:
             ws.undo()
             assert ws.dream.blames.blame("MEMORY.md")[2].cursors == (1,)
 
-    def test_an_entry_without_a_session_is_looked_up_by_its_time(self, agent: Path) -> None:
+    def test_an_entry_without_a_session_is_looked_up_by_its_time(self, agent):
         with open_workspace(agent) as ws:
             line = next(line for line in ws.dream.blames.blame("MEMORY.md") if "Penicillin" in line.text)
             unnamed = line.entries[0]._replace(session_key=None)
@@ -224,7 +221,7 @@ class TestTheAgentsDream:
 
 @needs_git
 class TestSamples:
-    def test_behind_the_agents_restore_stands_the_dream_that_wrote_the_line(self, tmp_path: Path) -> None:
+    def test_behind_the_agents_restore_stands_the_dream_that_wrote_the_line(self, tmp_path):
         paths = sample("nb035", tmp_path)
         with open_workspace(paths.workspace) as ws:
             lines = {line.text: line for line in ws.dream.blames.blame("memory/MEMORY.md")}
@@ -237,7 +234,7 @@ class TestSamples:
         assert line.session_key == "cli:direct"
 
     @pytest.mark.parametrize("name", ["nb035", "v0_1_5"])
-    def test_a_blame_of_a_short_history_writes_nothing(self, tmp_path: Path, name: str) -> None:
+    def test_a_blame_of_a_short_history_writes_nothing(self, tmp_path, name):
         paths = sample(name, tmp_path)
         before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
         with open_workspace(paths.workspace) as ws:
@@ -246,7 +243,7 @@ class TestSamples:
         assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
-def test_a_long_history_is_blamed_again_after_a_change(workspace: Path) -> None:
+def test_a_long_history_is_blamed_again_after_a_change(workspace):
     dreamt(workspace)
     lines = ["# Long-term Memory"]
     with open_workspace(workspace) as ws:
@@ -267,19 +264,19 @@ class TestWords:
         3, "2026-04-01 10:05", "- [durable] Jump host moved to 10.0.8.2\n- [durable] Likes tea", SESSION
     )
 
-    def about(self, line: str) -> list[int]:
+    def about(self, line):
         noise = [HistoryEntry(n, "2026-04-01 09:00", f"- talked about the weather {n}") for n in (1, 2)]
         return [found.cursor for found in Candidates([*noise, self.ENTRY]).about(line)]
 
-    def test_a_detail_finds_its_entry_and_a_common_word_none(self) -> None:
+    def test_a_detail_finds_its_entry_and_a_common_word_none(self):
         assert self.about("- Jump host: 10.0.8.2 (old one decommissioned)") == [3]
         assert self.about("- The host of the party was late because of a train") == []
 
-    def test_headings_rules_and_blank_lines_have_no_reason(self) -> None:
+    def test_headings_rules_and_blank_lines_have_no_reason(self):
         for line in ("", "   ", "---", "## Jump host moved to 10.0.8.2", "- **"):
             assert self.about(line) == []
 
-    def test_nothing_said_after_the_entry_counts(self) -> None:
+    def test_nothing_said_after_the_entry_counts(self):
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Jump host moved to 10.0.8.2", 1.0)
         texts = ["The jump host is 10.0.8.2 now", "The jump host is 10.0.8.2 now", "Thanks"]
         messages = [
@@ -289,7 +286,7 @@ class TestWords:
         found = SessionWords(SESSION, messages).about("- Jump host: 10.0.8.2", entry)
         assert [message.index for message in found] == [0]
 
-    def test_what_was_said_since_the_entry_before_comes_first(self) -> None:
+    def test_what_was_said_since_the_entry_before_comes_first(self):
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
         messages = [
             Message(n, "user", "I like green tea", f"2026-04-01T{hour}:00") for n, hour in enumerate(("08", "10"))
@@ -298,7 +295,7 @@ class TestWords:
         assert [m.index for m in said.about("- Likes green tea", entry, "2026-04-01 09:00")] == [1]
         assert [m.index for m in said.about("- Likes green tea", entry, "2026-04-01 10:02")] == [1, 0]
 
-    def test_hidden_messages_and_tool_results_say_nothing(self) -> None:
+    def test_hidden_messages_and_tool_results_say_nothing(self):
         entry = EntryEvidence(3, "2026-04-01 10:05", SESSION, "Likes green tea", 1.0)
         messages = [Message(0, "tool", "Likes green tea"), Message(1, "user", "Likes green tea", hidden=True)]
         assert SessionWords(SESSION, messages).about("- Likes green tea", entry) == ()
@@ -306,7 +303,7 @@ class TestWords:
 
 
 @pytest.mark.slow
-def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace: Path) -> None:
+def test_every_line_of_a_large_dream_has_the_evidence_that_it_recorded(workspace):
     for number in range(2, 232):
         remember(workspace, f"- [permanent] Shelf {number} holds the tools", number)
     with open_workspace(workspace) as ws:

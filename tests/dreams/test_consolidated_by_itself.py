@@ -1,15 +1,10 @@
 """Sessions over their budget are archived by themselves: after a turn, by the schedule, and never against an undo."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +12,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict
 from nanomem_tui.memory.sessions.files import SessionLayer
 from nanomem_tui.memory.turns.request import turn_end
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import agent_runs
 
 KEY = "telegram:7"
@@ -25,7 +19,7 @@ BUDGET = {"NANOMEM_CONSOLIDATE_BUDGET_TOKENS": "400"}
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """The workspace of an agent that keeps no sessions, so that nanomem writes them; a small budget."""
     for name, value in BUDGET.items():
         monkeypatch.setenv(name, value)
@@ -35,39 +29,39 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
+def ws(place):
     with open_workspace(place) as opened:
         yield opened
 
 
-def body(number: int, key: str = KEY) -> dict[str, Any]:
+def body(number, key=KEY):
     text = f"I moved to City{number} last week, and like it there more than in the town before"
     return {"session_key": key, "text": text, "assistant": f"Noted: City{number}."}
 
 
-def told(ws: Workspace, turns: range, key: str = KEY) -> None:
+def told(ws, turns, key=KEY):
     for number in turns:
         ws.engine.whole_turn(turn_end(body(number, key), whole=True))
 
 
-def consolidations(ws: Workspace) -> list[Any]:
+def consolidations(ws):
     return [entry for entry in ws.log(100) if entry.operation.kind == "session.consolidate"]
 
 
-def archive(place: Path) -> str:
+def archive(place):
     file = place / "memory" / "history.jsonl"
     return file.read_text() if file.exists() else ""
 
 
-def messages(ws: Workspace, key: str = KEY) -> list[str]:
+def messages(ws, key=KEY):
     return [message.content for message in ws.sessions.get(key).messages if not message.boundary]
 
 
-def archived(ws: Workspace, key: str = KEY) -> int:
+def archived(ws, key=KEY):
     return ws.sessions.get(key).last_archived
 
 
-def test_a_session_of_ours_over_its_budget_is_archived_after_a_turn(ws: Workspace, place: Path) -> None:
+def test_a_session_of_ours_over_its_budget_is_archived_after_a_turn(ws, place):
     told(ws, range(5))
     ws.consolidate_if_due()
     assert (consolidations(ws), archive(place)) == ([], "")
@@ -90,7 +84,7 @@ def test_a_session_of_ours_over_its_budget_is_archived_after_a_turn(ws: Workspac
 
 
 @pytest.mark.slow
-def test_it_is_undone_after_the_session_went_on_and_stays_undone(ws: Workspace, place: Path) -> None:
+def test_it_is_undone_after_the_session_went_on_and_stays_undone(ws, place):
     told(ws, range(20))
     ws.consolidate_if_due()
     (entry,) = consolidations(ws)
@@ -108,7 +102,7 @@ def test_it_is_undone_after_the_session_went_on_and_stays_undone(ws: Workspace, 
     assert [entry.undone for entry in consolidations(ws)] == [False, False, True], "until a person does it"
 
 
-def test_a_plain_undo_takes_back_what_a_person_did(ws: Workspace) -> None:
+def test_a_plain_undo_takes_back_what_a_person_did(ws):
     ws.items.add("Ana likes tea")
     told(ws, range(20))
     ws.consolidate_if_due()
@@ -117,7 +111,7 @@ def test_a_plain_undo_takes_back_what_a_person_did(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["own", "all", "off"])
-def test_the_setting_says_whose_sessions(place: Path, monkeypatch: pytest.MonkeyPatch, schedule: str) -> None:
+def test_the_setting_says_whose_sessions(place, monkeypatch, schedule):
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", schedule)
     with open_workspace(place) as ws:
         told(ws, range(20))
@@ -125,7 +119,7 @@ def test_the_setting_says_whose_sessions(place: Path, monkeypatch: pytest.Monkey
         assert len(consolidations(ws)) == (schedule != "off")
 
 
-def agents_session(place: Path) -> Path:
+def agents_session(place):
     """A session that the agent wrote, over its budget."""
     folder = place / "sessions"
     folder.mkdir()
@@ -143,8 +137,8 @@ def agents_session(place: Path) -> Path:
 
 @pytest.mark.parametrize(("schedule", "runs", "done"), [("own", False, 0), ("all", False, 1), ("all", True, 0)])
 def test_a_session_of_the_agent_only_where_the_setting_says_so_and_the_agent_does_not_run(
-    place: Path, monkeypatch: pytest.MonkeyPatch, schedule: str, runs: bool, done: int
-) -> None:
+    place, monkeypatch, schedule, runs, done
+):
     file = agents_session(place)
     before = file.read_bytes()
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_SCHEDULE", schedule)
@@ -157,7 +151,7 @@ def test_a_session_of_the_agent_only_where_the_setting_says_so_and_the_agent_doe
 
 
 @pytest.mark.slow
-def test_one_turn_on_the_command_line_does_it_after_its_answer(place: Path) -> None:
+def test_one_turn_on_the_command_line_does_it_after_its_answer(place):
     with open_workspace(place) as ws:
         told(ws, range(20))
         assert consolidations(ws) == []
@@ -172,7 +166,7 @@ def test_one_turn_on_the_command_line_does_it_after_its_answer(place: Path) -> N
 
 
 @pytest.mark.slow
-def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: Path) -> None:
+def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place):
     serving = subprocess.Popen(
         [sys.executable, "-m", "nanomem_tui", "--workspace", str(place), "turn", "serve"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ},
@@ -182,7 +176,7 @@ def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: 
     with serving, open_workspace(place) as ws:
         stop = threading.Event()
 
-        def beside() -> None:  # another process of ours, such as a console, consolidates the same sessions
+        def beside():  # another process of ours, such as a console, consolidates the same sessions
             while not stop.wait(0.05):
                 ws.refresh()
                 try:
@@ -206,12 +200,10 @@ def test_an_engine_that_stays_does_it_between_turns_and_loses_no_message(place: 
         assert archived(ws) > 0
 
 
-def test_one_that_failed_because_the_session_went_on_was_not_taken_back_and_is_tried_again(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_failed_because_the_session_went_on_was_not_taken_back_and_is_tried_again(ws, monkeypatch):
     told(ws, range(20))
 
-    def meanwhile(*_: Any) -> None:
+    def meanwhile(*_):
         raise Conflict("the session went on meanwhile", KEY)
 
     with monkeypatch.context() as patched:
@@ -223,7 +215,7 @@ def test_one_that_failed_because_the_session_went_on_was_not_taken_back_and_is_t
 
 
 @pytest.mark.slow
-def test_the_schedule_does_it_and_says_so(place: Path) -> None:
+def test_the_schedule_does_it_and_says_so(place):
     with open_workspace(place) as ws:
         told(ws, range(20))
         told(ws, range(20), "telegram:8")

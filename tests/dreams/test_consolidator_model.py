@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.archive import TRUNCATED_SUFFIX
 from tests.dreams.test_consolidator import KEY, KEY_OF_OPENAI, Home, asked, said, session, talk
-from tests.model.server import ModelServer, Script, says, status
+from tests.model.server import ModelServer, says, status
 from tests.store.homes import agent_runs
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path):
     return Home(tmp_path)
 
 
 @pytest.fixture
-def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def running(monkeypatch):
     """From its call on an agent runs."""
     return partial(agent_runs, monkeypatch)
 
 
 @pytest.fixture
-def serve(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+def serve(home, monkeypatch):
     """`serve(script…)`: a scripted endpoint that the settings name."""
     servers: list[ModelServer] = []
 
-    def start(*script: Script, context: int = 32_000) -> ModelServer:
+    def start(*script, context=32_000):
         server = ModelServer(*script)
         servers.append(server.__enter__())
         monkeypatch.setenv("NANOMEM_MODEL_BASE_URL", server.url)
@@ -46,11 +43,11 @@ def serve(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...,
         server.__exit__(None, None, None)
 
 
-def fact(text: str, message: int, mark: str = "durable") -> dict[str, Any]:
+def fact(text, message, mark="durable"):
     return {"text": text, "message": message, "mark": mark}
 
 
-def test_a_model_names_the_facts(home: Home, serve: Callable[..., ModelServer]) -> None:
+def test_a_model_names_the_facts(home, serve):
     home.write(asked(12, m0="I moved to City0 last week.", m16="I prefer trains to planes. You too?"))
     facts = [
         fact("The user moved to City0 last week", 0), fact("Prefers  trains\nto planes", 16, "permanent"),
@@ -71,7 +68,7 @@ def test_a_model_names_the_facts(home: Home, serve: Callable[..., ModelServer]) 
     assert server.asked[0].text.count("==") >= 4, "messages stand between fences"
 
 
-def test_no_secret_of_a_message_is_in_a_question(home: Home, serve: Callable[..., ModelServer]) -> None:
+def test_no_secret_of_a_message_is_in_a_question(home, serve):
     rows = talk(12)
     rows[0] = said("user", f"My key is {KEY_OF_OPENAI} and the password of the NAS is hunter2secret!")
     home.write(rows)
@@ -84,9 +81,7 @@ def test_no_secret_of_a_message_is_in_a_question(home: Home, serve: Callable[...
 
 
 @pytest.mark.parametrize("reply", [says({"facts": []}), status(400, "no")], ids=["asked", "dumped"])
-def test_no_model_reads_and_no_dump_holds_what_is_not_to_be_remembered(
-    home: Home, serve: Callable[..., ModelServer], reply: Any
-) -> None:
+def test_no_model_reads_and_no_dump_holds_what_is_not_to_be_remembered(home, serve, reply):
     home.write(
         [said("user", "Please do not save this: I have gout"), said("assistant", "So you have gout."), *talk(20)]
     )
@@ -103,9 +98,7 @@ def test_no_model_reads_and_no_dump_holds_what_is_not_to_be_remembered(
 @pytest.mark.parametrize(
     "reply", [status(500), status(400, "no"), says("no json"), says({"wrong": 1})], ids=["500", "400", "prose", "shape"]
 )
-def test_when_the_model_fails_the_messages_stand_as_they_are(
-    home: Home, serve: Callable[..., ModelServer], reply: Any
-) -> None:
+def test_when_the_model_fails_the_messages_stand_as_they_are(home, serve, reply):
     home.write(talk(200))
     serve(reply)
     with open_workspace(home.workspace) as ws:
@@ -123,9 +116,7 @@ def test_when_the_model_fails_the_messages_stand_as_they_are(
         assert home.entries() == []
 
 
-def test_a_dump_holds_no_secret_and_of_many_sessions_one_is_dumped(
-    home: Home, serve: Callable[..., ModelServer]
-) -> None:
+def test_a_dump_holds_no_secret_and_of_many_sessions_one_is_dumped(home, serve):
     for key in ("cli:a", "cli:b", "cli:c"):
         home.write([said("user", f"My key is {KEY_OF_OPENAI} for the API."), *talk(20)], key=key)
     server = serve(status(400, "no"))
@@ -138,7 +129,7 @@ def test_a_dump_holds_no_secret_and_of_many_sessions_one_is_dumped(
     assert len(server.asked) == asked < 5
 
 
-def test_what_was_made_before_the_model_failed_is_kept(home: Home, serve: Callable[..., ModelServer]) -> None:
+def test_what_was_made_before_the_model_failed_is_kept(home, serve):
     home.write(asked(60, m0="I moved to City0."))
     serve(says({"facts": [fact("User moved to City0", 0)]}), status(400, "no"), context=6000)
     with open_workspace(home.workspace) as ws:
@@ -150,7 +141,7 @@ def test_what_was_made_before_the_model_failed_is_kept(home: Home, serve: Callab
     assert "what follows waits" in plan.note
 
 
-def test_an_answer_that_is_cut_is_asked_for_in_parts(home: Home, serve: Callable[..., ModelServer]) -> None:
+def test_an_answer_that_is_cut_is_asked_for_in_parts(home, serve):
     home.write(talk(40))
     cut = says('{"facts": [', finish="length")
     server = serve(cut, says({"facts": [fact("User moved to City0", 0)]}), says({"facts": []}))
@@ -176,9 +167,7 @@ def test_an_answer_that_is_cut_is_asked_for_in_parts(home: Home, serve: Callable
         ("User's mother owns boat number 0", "says it of another"),
     ],
 )
-def test_what_a_model_makes_of_a_message_is_held_against_its_words(
-    home: Home, serve: Callable[..., ModelServer], text: str, why: str
-) -> None:
+def test_what_a_model_makes_of_a_message_is_held_against_its_words(home, serve, text, why):
     home.write(asked(12, m0="I own boat number 0."))
     serve(says({"facts": [fact(text, 0, "permanent")]}))
     with open_workspace(home.workspace) as ws:
@@ -190,9 +179,7 @@ def test_what_a_model_makes_of_a_message_is_held_against_its_words(
     assert "a fact that the model left out is archived as said" in plan.note
 
 
-def test_what_people_said_and_a_model_leaves_out_is_archived_as_said(
-    home: Home, serve: Callable[..., ModelServer]
-) -> None:
+def test_what_people_said_and_a_model_leaves_out_is_archived_as_said(home, serve):
     home.write(asked(12, m0="I own a red boat.", m4="I am allergic to nuts.", m8="My sister is called Mei."))
     serve(says({"facts": [fact("The user is allergic to nuts", 4, "permanent")]}))
     with open_workspace(home.workspace) as ws:
@@ -205,9 +192,7 @@ def test_what_people_said_and_a_model_leaves_out_is_archived_as_said(
     assert plan.note == "2 facts that the model left out are archived as said"
 
 
-def test_what_was_said_stands_in_for_what_the_rules_would_not_have_read(
-    home: Home, serve: Callable[..., ModelServer]
-) -> None:
+def test_what_was_said_stands_in_for_what_the_rules_would_not_have_read(home, serve):
     home.write(asked(12, m0="Stand-up: half past nine, room Oslo."))
     serve(says({"facts": [fact("Stand-up was cancelled in room Oslo", 0)]}))
     with open_workspace(home.workspace) as ws:
@@ -215,7 +200,7 @@ def test_what_was_said_stands_in_for_what_the_rules_would_not_have_read(
     assert "- [durable] Stand-up: half past nine, room Oslo." in plan.entries[0].content
 
 
-def test_a_model_that_finds_nothing_leaves_a_trace(home: Home, serve: Callable[..., ModelServer]) -> None:
+def test_a_model_that_finds_nothing_leaves_a_trace(home, serve):
     home.write(asked(12))
     serve(says({"facts": []}))
     with open_workspace(home.workspace) as ws:
@@ -223,9 +208,7 @@ def test_a_model_that_finds_nothing_leaves_a_trace(home: Home, serve: Callable[.
     assert [entry.content[:25] for entry in plan.entries] == [f"- [ephemeral] {plan.archived} messages"[:25]]
 
 
-def test_nobody_pays_for_what_may_not_be_done(
-    home: Home, serve: Callable[..., ModelServer], running: Callable[[], None]
-) -> None:
+def test_nobody_pays_for_what_may_not_be_done(home, serve, running):
     home.write(talk(8))
     server = serve(says({"facts": []}))
     running()

@@ -1,10 +1,6 @@
 """Who dreams when nobody says so: a model only where nanomem's own settings name an endpoint, and then no one else."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,12 +22,12 @@ ENDPOINT = {"model_base_url": "http://127.0.0.1:9/v1", "model_name": "scripted"}
         ({"dream_dreamer": "model"}, "model"),
     ],
 )
-def test_a_model_dreams_only_where_our_settings_name_an_endpoint(settings: dict[str, Any], dreamer: str) -> None:
+def test_a_model_dreams_only_where_our_settings_name_an_endpoint(settings, dreamer):
     assert Settings(**settings).dreamer == dreamer
 
 
 @needs_git
-def test_the_keys_of_the_agent_are_not_used_unasked(tmp_path: Path) -> None:
+def test_the_keys_of_the_agent_are_not_used_unasked(tmp_path):
     on = Dreaming(tmp_path, (TEA,), model_base_url="", model_name="")
     config = on.bench.paths.workspace.parent / "config.json"
     providers = {"openai": {"apiKey": "sk-of-the-agent", "apiBase": on.server.url}}
@@ -42,7 +38,7 @@ def test_the_keys_of_the_agent_are_not_used_unasked(tmp_path: Path) -> None:
 
 
 @needs_git
-def test_where_an_endpoint_is_set_its_model_dreams_and_what_it_took_is_told(tmp_path: Path) -> None:
+def test_where_an_endpoint_is_set_its_model_dreams_and_what_it_took_is_told(tmp_path):
     on = Dreaming(tmp_path, (TEA,), study(fact("tea", 21)), step(edit("add", 21, new="- Prefers tea")))
     with on.server:
         result = on.bench.dreams.run()
@@ -52,7 +48,7 @@ def test_where_an_endpoint_is_set_its_model_dreams_and_what_it_took_is_told(tmp_
 
 
 @needs_git
-def test_a_model_that_cannot_be_reached_is_replaced_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_cannot_be_reached_is_replaced_by_nobody(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "nanomem_tui.model.client.ModelClient.__init__.__kwdefaults__", {"backoff": 0.01, "attempts": 1}
     )

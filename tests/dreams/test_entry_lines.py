@@ -1,7 +1,5 @@
 """The lines of a history entry, each as a statement of its own: what stands under a line says of whom or what it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
@@ -10,7 +8,7 @@ from nanomem_tui.dreams.entries import facts_of, lines_of
 from nanomem_tui.dreams.rules import RulesDreamer
 
 
-def told(content: str) -> list[str]:
+def told(content):
     facts, skipped = facts_of(HistoryEntry(1, "2026-05-01 10:00", content))
     read = {line.text for line in (*facts, *skipped)}
     return [line.text for line in lines_of(content) if line.text in read] or [fact.text for fact in facts]
@@ -32,16 +30,16 @@ def told(content: str) -> list[str]:
         ("- Kestrel is a project\n  - port 8080", ["Kestrel is a project", "Kestrel is a project – port 8080"]),
     ],
 )
-def test_a_line_of_a_list_says_what_it_stands_under(content: str, facts: list[str]) -> None:
+def test_a_line_of_a_list_says_what_it_stands_under(content, facts):
     assert told(content) == facts
 
 
 @pytest.mark.parametrize("opens", ["The conversation covered:", "User said:", "## Summary", "- Preferences:", "Facts:"])
-def test_what_opens_a_list_and_names_nobody_is_not_repeated(opens: str) -> None:
+def test_what_opens_a_list_and_names_nobody_is_not_repeated(opens):
     assert told(f"{opens}\n  - likes tea") == ["likes tea"]
 
 
-def test_a_line_has_the_mark_of_the_line_that_it_stands_under_unless_it_has_its_own() -> None:
+def test_a_line_has_the_mark_of_the_line_that_it_stands_under_unless_it_has_its_own():
     content = "- [ephemeral] Task:\n  - call Bob\n  - [durable] Bob has a boat\n- [durable] Kestrel:\n  - port 8080"
     marks = [(line.mark, line.text) for line in lines_of(content)]
     assert marks == [
@@ -49,7 +47,7 @@ def test_a_line_has_the_mark_of_the_line_that_it_stands_under_unless_it_has_its_
     ]  # fmt: skip
 
 
-def test_two_things_of_one_project_do_not_take_each_others_place() -> None:
+def test_two_things_of_one_project_do_not_take_each_others_place():
     files = {"SOUL.md": "# Soul\n", "USER.md": "# User\n", "memory/MEMORY.md": "# Memory\n\n## Facts\n- x 1\n"}
     for cursor, told_of in enumerate(("port 8080", "deploys on Fridays", "uses MySQL"), 1):
         entries = [HistoryEntry(cursor, "2026-05-01 10:00", f"- [permanent] Kestrel:\n  - {told_of}")]

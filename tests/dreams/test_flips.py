@@ -30,7 +30,7 @@ class Case(NamedTuple):
     new: str
 
     @property
-    def why(self) -> str:
+    def why(self):
         op: Any = "replace" if self.old and self.new else "remove" if self.old else "add"
         said = f"{STAMP}\n{self.entry}\n{dates.absolute(self.entry, STAMP)}"
         made = LineEdit(op, "USER.md", old=self.old, new=self.new, evidence=(1,))
@@ -46,11 +46,11 @@ FLIPS = [case for case in CASES if case.verdict == "wait"]
 
 
 @pytest.mark.parametrize("case", FLIPS, ids=[f"{case.entry}|{case.new}"[:90] for case in FLIPS])
-def test_what_reverses_its_entry_or_is_of_another_is_not_written(case: Case) -> None:
+def test_what_reverses_its_entry_or_is_of_another_is_not_written(case):
     assert case.why
 
 
-def test_most_honest_edits_are_written_without_a_look() -> None:
+def test_most_honest_edits_are_written_without_a_look():
     honest = [case for case in CASES if case.verdict == "write"]
     written = [case for case in honest if not case.why]
     assert len(honest) > 150
@@ -72,12 +72,12 @@ def test_most_honest_edits_are_written_without_a_look() -> None:
         ("- 用户喜欢喝茶", "- Drinks tea", OTHER_LANGUAGE),
     ],
 )
-def test_the_reason_names_what_differs(entry: str, new: str, why: str) -> None:
+def test_the_reason_names_what_differs(entry, new, why):
     assert Case("wait", "", entry, "", new).why == why
 
 
 @pytest.mark.parametrize(("around", "passes"), [("Falcon", True), ("Sparrow", False), ("", False)])
-def test_the_heading_over_a_line_tells_what_it_is_about(around: str, passes: bool) -> None:
+def test_the_heading_over_a_line_tells_what_it_is_about(around, passes):
     said = "- [correction] Falcon deadline moved to 2027-01-15"
     assert (Case("", around, said, "- Deadline: 2026-12-20", "- Deadline: 2027-01-15").why == "") == passes
 
@@ -93,7 +93,7 @@ def test_the_heading_over_a_line_tells_what_it_is_about(around: str, passes: boo
         ("- 推荐小王的店", "- 小王说推荐小王的店", False),
     ],
 )
-def test_how_the_agent_behaves_is_for_its_user_to_say(new: str, said: str, passes: bool) -> None:
+def test_how_the_agent_behaves_is_for_its_user_to_say(new, said, passes):
     why = reason_unsupported(LineEdit("add", "SOUL.md", new=new, evidence=(1,)), said, "2026-04-03", "")
     assert (why == "") == passes
     assert passes or why in (
@@ -137,7 +137,7 @@ SAID = (
 )  # fmt: skip
 
 
-def changed(file: str, cursor: int, old: str, new: str) -> dict[str, Any]:
+def changed(file, cursor, old, new):
     lines = (USER if file == "USER.md" else MEMORY).split("\n")
     return edit(
         "replace", cursor, file=file, line=lines.index(old) + 1, old=old, new=new, supersedes=old.split(" ")[-1]
@@ -145,7 +145,7 @@ def changed(file: str, cursor: int, old: str, new: str) -> dict[str, Any]:
 
 
 @needs_git
-def test_a_dream_keeps_its_files_and_asks_a_person(tmp_path: Path) -> None:
+def test_a_dream_keeps_its_files_and_asks_a_person(tmp_path):
     memory = "memory/MEMORY.md"
     bad = [
         edit("remove", 21, line=4, old="- Allergic to penicillin", supersedes="penicillin"),
@@ -187,14 +187,14 @@ def test_a_dream_keeps_its_files_and_asks_a_person(tmp_path: Path) -> None:
         ("# User\nAllergies:\n- nuts\n", "Allergies:", False),
     ],
 )
-def test_a_title_goes_only_when_nothing_stands_under_it(text: str, old: str, goes: bool) -> None:
+def test_a_title_goes_only_when_nothing_stands_under_it(text, old, goes):
     gone = LineEdit("remove", "USER.md", line=text.split("\n").index(old) + 1, old=old, evidence=(1,))
     checked = check({"USER.md": text}, [gone], {1: "all of it is gone: Kestrel, Ana, Allergies, User, Old"})
     assert [one.why for one in checked.refused] == ([] if goes else ["lines stand under it"])
 
 
 @pytest.mark.parametrize(("lines", "go"), [(1, 1), (3, 1), (4, 1), (5, 2), (7, 2), (20, 5)])
-def test_of_a_small_file_not_half_may_go(lines: int, go: int) -> None:
+def test_of_a_small_file_not_half_may_go(lines, go):
     text = "# User\n" + "".join(f"- thing {number}\n" for number in range(lines))
     gone = [LineEdit("remove", "USER.md", old=f"- thing {number}", evidence=(1,)) for number in range(lines)]
     checked = check({"USER.md": text}, gone, {1: " ".join(map(str, range(lines)))})
@@ -202,7 +202,7 @@ def test_of_a_small_file_not_half_may_go(lines: int, go: int) -> None:
 
 
 @needs_git
-def test_in_a_dream_the_invented_waits_and_the_honest_is_written(tmp_path: Path) -> None:
+def test_in_a_dream_the_invented_waits_and_the_honest_is_written(tmp_path):
     said = ("- Ana's mother is diabetic", "- Ana has two cats", "- Ana no longer eats meat", "- I moved to Lisbon")
     user = "# User\n- Name: Ana\n- Likes tea\n- Lives in Porto\n"
     bad = [
@@ -221,7 +221,7 @@ def test_in_a_dream_the_invented_waits_and_the_honest_is_written(tmp_path: Path)
 
 
 @needs_git
-def test_what_is_only_supposed_waits_with_that_reason(tmp_path: Path) -> None:
+def test_what_is_only_supposed_waits_with_that_reason(tmp_path):
     said = "- If I moved to Paris, I would learn French\n- [durable] 如果换车，可能会买特斯拉\n- Likes tea"
     bad = [edit("add", 21, new="- Lives in Paris"), edit("add", 21, new="- 买特斯拉")]
     good = [edit("add", 21, new="- Likes tea"), edit("add", 21, new="- 如果换车，可能会买特斯拉")]

@@ -1,9 +1,6 @@
 """A heading that a Dream made goes with the last line under it, and stays as long as a line needs it."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +8,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import Change, new_key, new_operation
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.review import LAYER, WAITING, WaitingEdit
-from nanomem_tui.dreams.run import DreamResult
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git
@@ -20,7 +16,7 @@ NUTS, PILLS = "- User is allergic to peanuts", "- User is allergic to penicillin
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """With a `USER.md` of two sections, committed by the agent's owner."""
     found = small(tmp_path).workspace
     (found / "USER.md").write_text(START)
@@ -29,11 +25,11 @@ def workspace(tmp_path: Path) -> Path:
     return found
 
 
-def user(workspace: Path) -> str:
+def user(workspace):
     return (workspace / "USER.md").read_text()
 
 
-def dream(workspace: Path, *said: str, day: str = "2026-04-03") -> DreamResult:
+def dream(workspace, *said, day="2026-04-03"):
     """A Dream over new entries."""
     file = workspace / "memory/history.jsonl"
     first = 21 + len(file.read_text().splitlines())
@@ -44,7 +40,7 @@ def dream(workspace: Path, *said: str, day: str = "2026-04-03") -> DreamResult:
         return ws.dream.run()
 
 
-def taken_back(workspace: Path, done: DreamResult, way: str) -> None:
+def taken_back(workspace, done, way):
     assert done.operation is not None
     assert done.sha is not None
     with open_workspace(workspace) as ws:
@@ -53,7 +49,7 @@ def taken_back(workspace: Path, done: DreamResult, way: str) -> None:
 
 @pytest.mark.parametrize("first", ["undo", "restore"])
 @pytest.mark.parametrize("second", ["undo", "restore"])
-def test_a_heading_stays_for_a_later_line_and_goes_with_the_last(workspace: Path, first: str, second: str) -> None:
+def test_a_heading_stays_for_a_later_line_and_goes_with_the_last(workspace, first, second):
     pills, nuts = dream(workspace, f"- [permanent] {PILLS[2:]}"), dream(workspace, f"- [permanent] {NUTS[2:]}")
     assert user(workspace) == f"{START}\n## Health\n{PILLS}\n{NUTS}\n"
     taken_back(workspace, pills, first)
@@ -66,7 +62,7 @@ def test_a_heading_stays_for_a_later_line_and_goes_with_the_last(workspace: Path
 
 
 @pytest.mark.parametrize("way", ["undo", "restore"])
-def test_a_persons_line_keeps_the_heading(workspace: Path, way: str) -> None:
+def test_a_persons_line_keeps_the_heading(workspace, way):
     pills = dream(workspace, f"- [permanent] {PILLS[2:]}")
     (workspace / "USER.md").write_text(f"{user(workspace)}- by hand\n")
     taken_back(workspace, pills, way)
@@ -74,7 +70,7 @@ def test_a_persons_line_keeps_the_heading(workspace: Path, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["undo", "restore"])
-def test_a_persons_heading_stays(workspace: Path, way: str) -> None:
+def test_a_persons_heading_stays(workspace, way):
     (workspace / "USER.md").write_text(f"{START}\n## Health\n- by hand\n")
     pills = dream(workspace, f"- [permanent] {PILLS[2:]}")
     (workspace / "USER.md").write_text(user(workspace).replace("- by hand\n", ""))
@@ -82,7 +78,7 @@ def test_a_persons_heading_stays(workspace: Path, way: str) -> None:
     assert user(workspace) == f"{START}\n## Health\n"
 
 
-def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace: Path) -> None:
+def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace):
     dream(workspace, "- [permanent] User is on a diet without salt until 2026-04-10")
     made = user(workspace)
     assert made.startswith(START + "\n## ")
@@ -93,13 +89,13 @@ def test_a_heading_goes_with_the_line_that_a_later_dream_removes(workspace: Path
     assert user(workspace) == made
 
 
-def test_a_heading_of_the_owner_stays_when_a_dream_removes_its_last_line(workspace: Path) -> None:
+def test_a_heading_of_the_owner_stays_when_a_dream_removes_its_last_line(workspace):
     (workspace / "USER.md").write_text(f"{START}\n## Diet\n- without salt until 2026-04-10\n")
     dream(workspace, "- [permanent] User works with Lea on Mondays", day="2026-05-03")
     assert user(workspace).endswith("- a cat\n\n## Diet\n")
 
 
-def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(workspace: Path) -> None:
+def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(workspace):
     dream(workspace, f"- [permanent] {PILLS[2:]}")
     with open_workspace(workspace) as ws:
         edit = LineEdit("remove", "USER.md", line=10, old=PILLS, evidence=(21,))
@@ -112,7 +108,7 @@ def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(wo
     assert user(workspace) == f"{START}\n## Health\n{PILLS}\n"
 
 
-def test_a_heading_that_a_later_edit_set_above_older_lines_is_taken_back(workspace: Path) -> None:
+def test_a_heading_that_a_later_edit_set_above_older_lines_is_taken_back(workspace):
     with open_workspace(workspace) as ws:
         done = ws.documents.edit("USER.md", START.replace("- a cat", "### Cats\n- a cat"))
         ws.documents.edit("USER.md", f"{user(workspace)}- another\n")

@@ -1,11 +1,8 @@
 """What the rules may not remember by themselves: it waits for a person with the reason, nothing is lost."""
 
-from __future__ import annotations
-
 import pytest
 
 from nanomem_tui.dreams.guards import check
-from tests.dreams.pipeline import Bench
 from tests.dreams.test_rules import FILES, dream
 from tests.store.git_samples import needs_git
 
@@ -19,7 +16,7 @@ from tests.store.git_samples import needs_git
         ("[permanent] The user likes tea, " + "figs, jazz and plums " * 40, "- The user likes tea", "longer than"),
     ],
 )  # fmt: skip
-def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content: str, new: str, why: str) -> None:
+def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content, new, why):
     proposal = dream(f"- {content}")
     assert (proposal.edits, proposal.skipped) == ((), ())
     (held,) = proposal.refused
@@ -28,7 +25,7 @@ def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content: str, new: 
     assert not any(secret in held.edit.new for secret in ("a1B2c3D4e5F6", "hunter2", "toor"))
 
 
-def test_a_line_that_no_file_takes_waits_in_parts_that_miss_nothing() -> None:
+def test_a_line_that_no_file_takes_waits_in_parts_that_miss_nothing():
     text = " ".join(f"The user likes figs of sort {number}." for number in range(200)) + " " + "y" * 3000
     held = dream(f"- [permanent] {text}").refused
     assert all(check(dict(FILES), [one.edit], {1: text}).refused == () for one in held)
@@ -36,7 +33,7 @@ def test_a_line_that_no_file_takes_waits_in_parts_that_miss_nothing() -> None:
 
 
 @needs_git
-def test_what_is_held_comes_into_the_inbox_and_the_cursor_passes(on: Bench) -> None:
+def test_what_is_held_comes_into_the_inbox_and_the_cursor_passes(on):
     on.remember("- [permanent] The password for the NAS is hunter2secret!\n- [durable] Likes tea", first=21)
     on.dreams.status()
     result = on.dreams.run()

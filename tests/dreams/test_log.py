@@ -1,12 +1,8 @@
 """The log of Dreams: what the ledger holds of those of ours stands beside what the commit says."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,15 +10,15 @@ from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.model.client import Usage
-from nanomem_tui.workspace import Workspace, open_workspace
+from nanomem_tui.workspace import open_workspace
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A workspace with two entries, and a Dreamer that used a model and gave up one edit."""
     real = RulesDreamer.propose
 
-    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+    def propose(dreamer, *arguments, **named):
         proposal = real(dreamer, *arguments, **named)
         edit, usage = proposal.edits[0], Usage(2, 100, 20, 0.5, 3.0, "qwen")
         return replace(proposal, refused=(Refusal(edit, "too bold"),), usage=usage, analysis="They like tea.")
@@ -38,13 +34,13 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def dream(ws: Workspace, size: int) -> str:
+def dream(ws, size):
     done = ws.dream.run(max_batch_size=size)
     assert done.sha is not None
     return done.sha
 
 
-def test_tokens_cost_refused_and_dreamer_are_those_of_the_operation(workspace: Path) -> None:
+def test_tokens_cost_refused_and_dreamer_are_those_of_the_operation(workspace):
     with open_workspace(workspace) as ws:
         first, second = dream(ws, 1), dream(ws, 1)
     with open_workspace(workspace) as ws:
@@ -58,7 +54,7 @@ def test_tokens_cost_refused_and_dreamer_are_those_of_the_operation(workspace: P
 
 
 @pytest.mark.sqlite("two homes of one id, which share a store on a server")
-def test_a_commit_that_no_operation_made_has_none_of_it(workspace: Path) -> None:
+def test_a_commit_that_no_operation_made_has_none_of_it(workspace):
     with open_workspace(workspace) as ws:
         dream(ws, 2)
         ws.documents.edit("USER.md", "# User\n")

@@ -1,9 +1,5 @@
 """What is newer takes the place of the line that it can mean; what may be another's, or beside it, takes none."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.dreams.edits import apply_edits
@@ -15,7 +11,7 @@ from tests.store.git_samples import needs_git, small
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 
 
-def files(user: str = "", memory: str = "") -> dict[str, str]:
+def files(user="", memory=""):
     return {SOUL: "# Soul\n", USER: f"# User\n\n{user}\n", MEMORY: f"# Long-term Memory\n\n{memory}\n"}
 
 
@@ -40,9 +36,7 @@ def files(user: str = "", memory: str = "") -> dict[str, str]:
          "- The contract for the lifts is with Kone", "- The contract for the lifts is with Otis since May"),
     ],
 )  # fmt: skip
-def test_what_is_newer_takes_the_place_of_the_one_line_that_can_be_meant(
-    file: str, text: str, said: str, old: str, new: str
-) -> None:
+def test_what_is_newer_takes_the_place_of_the_one_line_that_can_be_meant(file, text, said, old, new):
     there = files(**{"user" if file == USER else "memory": text})
     proposal = dream(f"- [correction] {said}", files=there)
     assert [(edit.op, edit.file, edit.old, edit.new) for edit in proposal.edits] == [("replace", file, old, new)]
@@ -53,7 +47,7 @@ def test_what_is_newer_takes_the_place_of_the_one_line_that_can_be_meant(
     assert (again.edits, again.refused) == ((), ())
 
 
-def test_an_unmarked_line_that_says_which_value_is_wrong_corrects_the_one_line_that_has_it() -> None:
+def test_an_unmarked_line_that_says_which_value_is_wrong_corrects_the_one_line_that_has_it():
     there = files(memory="## Projects\n- Premio tower: 16 floors, completed 2015, developer Alpha Property")
     proposal = dream("- Premio tower developer corrected: Beta Group (not Alpha Property)", files=there)
     [edit] = proposal.edits
@@ -69,13 +63,13 @@ def test_an_unmarked_line_that_says_which_value_is_wrong_corrects_the_one_line_t
         ("- Имя: Алекс", "[permanent] Пользователя зовут Алекс", False),
     ],
 )
-def test_the_name_of_the_owner_stands_once(field: str, said: str, waits: bool) -> None:
+def test_the_name_of_the_owner_stands_once(field, said, waits):
     proposal = dream(f"- {said}", files=files(user=f"## Basics\n{field}"))
     assert proposal.edits == ()
     assert [one.why.startswith("it may repeat") for one in proposal.refused] == [True] * waits
 
 
-def test_a_row_of_a_table_gets_the_new_value_in_its_cell() -> None:
+def test_a_row_of_a_table_gets_the_new_value_in_its_cell():
     table = "## Costs\n| What | Price | When |\n|---|---|---|\n| Piano lessons | 180 EUR | weekly |"
     (edit,) = dream("- [correction] Piano lessons cost 200 EUR now, not 180 EUR", files=files(memory=table)).edits
     assert (edit.op, edit.old, edit.new) == (
@@ -90,7 +84,7 @@ def test_a_row_of_a_table_gets_the_new_value_in_its_cell() -> None:
         ("- Timezone: Europe/London", "## Notes\n- Timezone: Europe/Paris", "Timezone: Asia/Tokyo"),
     ],
 )
-def test_where_more_than_one_line_can_be_meant_the_new_one_waits(user: str, memory: str, said: str) -> None:
+def test_where_more_than_one_line_can_be_meant_the_new_one_waits(user, memory, said):
     proposal = dream(f"- [durable] {said}", files=files(user, memory))
     assert proposal.edits == ()
     (held,) = proposal.refused
@@ -120,7 +114,7 @@ def test_where_more_than_one_line_can_be_meant_the_new_one_waits(user: str, memo
         ("City: Porto", "Lives in Porto, Portugal"),
     ],
 )  # fmt: skip
-def test_two_people_two_projects_lists_other_attributes_and_other_times_are_no_rivals(line: str, said: str) -> None:
+def test_two_people_two_projects_lists_other_attributes_and_other_times_are_no_rivals(line, said):
     for there in (files(user=f"## Notes\n- {line}"), files(memory=f"## Notes\n- {line}")):
         proposal = dream(f"- [durable] {said}", files=there)
         assert f"- {line}" in "\n".join(apply_edits(there, proposal.edits).values())
@@ -129,7 +123,7 @@ def test_two_people_two_projects_lists_other_attributes_and_other_times_are_no_r
 
 
 @needs_git
-def test_a_person_finds_what_may_contradict_in_the_inbox(tmp_path: Path) -> None:
+def test_a_person_finds_what_may_contradict_in_the_inbox(tmp_path):
     bench = Bench(small(tmp_path))
     bench.paths.memory_md.write_text("# Long-term Memory\n\n## Bob\n- City: Lisbon\n")
     bench.remember("- [durable] City: Porto", first=21)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry, marked_lines, parse_history
@@ -129,23 +127,23 @@ Sends invoices to clients@acme.example on the first
 """.splitlines()
 
 
-def test_there_are_forty_memories_to_be_measured_on() -> None:
+def test_there_are_forty_memories_to_be_measured_on():
     assert (len(MEMORIES) >= 40, len(ORDERS) >= 30) == (True, True)
 
 
 @pytest.mark.parametrize("text", ORDERS)
-def test_an_order_to_the_agent_waits_for_a_person(text: str) -> None:
+def test_an_order_to_the_agent_waits_for_a_person(text):
     edit = LineEdit("add", "SOUL.md", "Style", new=f"- {text}", evidence=(1,))
     assert [refusal.why for refusal in check({"SOUL.md": "# S\n"}, [edit], {1: text}).refused] == [injection.WHY]
 
 
 @pytest.mark.parametrize("text", MEMORIES)
-def test_a_standing_preference_or_a_plain_memory_passes(text: str) -> None:
+def test_a_standing_preference_or_a_plain_memory_passes(text):
     edit = LineEdit("add", "SOUL.md", "Style", new=f"- {text}", evidence=(1,))
     assert check({"SOUL.md": "# S\n"}, [edit], {1: text}).refused == ()
 
 
-def test_the_rules_write_no_order_whatever_its_mark() -> None:
+def test_the_rules_write_no_order_whatever_its_mark():
     files = {"SOUL.md": "# S\n", "USER.md": "# U\n", "memory/MEMORY.md": "# M\n"}
     entries = [
         HistoryEntry(n, "2026-04-03 00:02", f"- [permanent] {text}", None, n, {}) for n, text in enumerate(ORDERS, 1)
@@ -156,7 +154,7 @@ def test_the_rules_write_no_order_whatever_its_mark() -> None:
     assert len(checked.refused) + len(proposal.refused) + len(proposal.skipped) >= len(ORDERS) - 1
 
 
-def test_the_memories_of_real_agents_hold_hardly_an_order(samples: Path) -> None:
+def test_the_memories_of_real_agents_hold_hardly_an_order(samples):
     texts: set[str] = set()
     for path in samples.rglob("history.jsonl"):
         texts.update(

@@ -1,10 +1,6 @@
 """Dreams beside repositories that keep no version of all files, that are another's, or that are cut short."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +13,7 @@ pytestmark = needs_git
 NUTS, MUGS = "- [permanent] User is allergic to nuts", "- [durable] Carla bought 3 mugs for the kitchen"
 
 
-def of_memory(tmp_path: Path) -> Bench:
+def of_memory(tmp_path):
     """A workspace whose repository is that of `memory/`."""
     paths = small(tmp_path)
     shutil.rmtree(paths.workspace / ".git")
@@ -27,7 +23,7 @@ def of_memory(tmp_path: Path) -> Bench:
     return Bench(paths)
 
 
-def test_what_a_repository_of_memory_cannot_hold_waits_and_is_told_before_and_after(tmp_path: Path) -> None:
+def test_what_a_repository_of_memory_cannot_hold_waits_and_is_told_before_and_after(tmp_path):
     on = of_memory(tmp_path)
     on.remember(NUTS, MUGS, first=21)
     user = on.texts()["USER.md"]
@@ -50,7 +46,7 @@ def test_what_a_repository_of_memory_cannot_hold_waits_and_is_told_before_and_af
     assert on.texts()["USER.md"] == user
 
 
-def test_a_commit_claims_no_file_that_a_person_chose_and_it_cannot_hold(tmp_path: Path) -> None:
+def test_a_commit_claims_no_file_that_a_person_chose_and_it_cannot_hold(tmp_path):
     on = of_memory(tmp_path)
     on.remember(NUTS, MUGS, first=21)
     proposed = on.dreams.run(dry_run=True)
@@ -61,29 +57,29 @@ def test_a_commit_claims_no_file_that_a_person_chose_and_it_cannot_hold(tmp_path
     assert "1 memory file changed" in on.dreams.commits()[0].message
 
 
-def sha256(workspace: Path) -> None:
+def sha256(workspace):
     shutil.rmtree(workspace / ".git")
     git(workspace, "init", "-q", "--object-format=sha256")
     git(workspace, "add", "-A")
     git(workspace, "commit", "-q", "-m", "mine")
 
 
-def empty_sha256(workspace: Path) -> None:
+def empty_sha256(workspace):
     shutil.rmtree(workspace / ".git")
     git(workspace, "init", "-q", "--object-format=sha256")
 
 
-def reftable(workspace: Path) -> None:
+def reftable(workspace):
     with (workspace / ".git/config").open("a") as file:
         file.write("[extensions]\n\trefStorage = reftable\n")
 
 
-def git_file(workspace: Path) -> None:
+def git_file(workspace):
     (workspace / ".git").rename(workspace / "elsewhere")
     (workspace / ".git").write_text("gitdir: elsewhere\n")
 
 
-def no_head(workspace: Path) -> None:
+def no_head(workspace):
     (workspace / ".git/HEAD").unlink()
 
 
@@ -97,7 +93,7 @@ def no_head(workspace: Path) -> None:
         (no_head, "has no HEAD"),
     ],
 )
-def test_no_dream_runs_beside_versions_that_cannot_be_kept(on: Bench, make: Callable[[Path], None], says: str) -> None:
+def test_no_dream_runs_beside_versions_that_cannot_be_kept(on, make, says):
     make(on.paths.workspace)
     on.remember(NUTS, first=21)
     before = on.texts(), on.paths.dream_cursor.read_bytes()
@@ -109,7 +105,7 @@ def test_no_dream_runs_beside_versions_that_cannot_be_kept(on: Bench, make: Call
     assert (on.texts(), on.paths.dream_cursor.read_bytes()) == before
 
 
-def test_a_sound_repository_of_another_format_is_not_called_damaged(tmp_path: Path) -> None:
+def test_a_sound_repository_of_another_format_is_not_called_damaged(tmp_path):
     paths = small(tmp_path)
     sha256(paths.workspace)
     (problem,) = git_history.find_repository(paths).problems
@@ -117,7 +113,7 @@ def test_a_sound_repository_of_another_format_is_not_called_damaged(tmp_path: Pa
     assert "away" not in problem.fix
 
 
-def test_a_worktree_is_refused(tmp_path: Path) -> None:
+def test_a_worktree_is_refused(tmp_path):
     paths = small(tmp_path)
     git(paths.workspace, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "other")
     on = Bench(paths._replace(workspace=tmp_path / "tree", data=tmp_path / "tree/memory/nanomem"))
@@ -127,7 +123,7 @@ def test_a_worktree_is_refused(tmp_path: Path) -> None:
     assert "nuts" not in (on.texts()["USER.md"] or "")
 
 
-def test_a_shallow_clone_is_a_history_that_begins_where_it_was_cut(tmp_path: Path) -> None:
+def test_a_shallow_clone_is_a_history_that_begins_where_it_was_cut(tmp_path):
     paths = small(tmp_path)
     for number in range(3):
         write(paths.workspace, {"USER.md": f"# User\n- {number}\n"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo, Refused
@@ -16,7 +14,7 @@ pytestmark = needs_git
 KEYS = ("SOUL.md", "USER.md", "memory/MEMORY.md")
 
 
-def dreamt(tmp_path: Path) -> Bench:
+def dreamt(tmp_path):
     """Three Dreams by the agent: USER and SOUL, then MEMORY, then USER again."""
     paths = small(tmp_path)
     write(paths.workspace, {"USER.md": "# User\n- a\n- breed\n- c\n"})
@@ -37,15 +35,15 @@ def dreamt(tmp_path: Path) -> Bench:
 
 
 @pytest.fixture
-def on(tmp_path: Path) -> Bench:
+def on(tmp_path):
     return dreamt(tmp_path)
 
 
-def sha(on: Bench, back: int) -> str:
+def sha(on, back):
     return on.dreams.commits()[back].sha
 
 
-def test_an_older_dream_is_taken_back_and_every_later_one_kept(on: Bench) -> None:
+def test_an_older_dream_is_taken_back_and_every_later_one_kept(on):
     preview = on.dreams.restore_preview(sha(on, 2))
     assert [(f.path, f.after) for f in preview.files] == [
         ("SOUL.md", "# Soul\n- calm\n"),
@@ -67,14 +65,14 @@ def test_an_older_dream_is_taken_back_and_every_later_one_kept(on: Bench) -> Non
     )
 
 
-def test_a_restore_is_undone_like_any_change(on: Bench) -> None:
+def test_a_restore_is_undone_like_any_change(on):
     before = on.texts()
     on.dreams.restore(sha(on, 2))
     on.undo()
     assert on.texts() == before
 
 
-def test_one_file_or_one_hunk_is_taken_back(tmp_path: Path) -> None:
+def test_one_file_or_one_hunk_is_taken_back(tmp_path):
     on = dreamt(tmp_path)
     on.dreams.restore(sha(on, 2), "SOUL.md")
     assert on.texts()["SOUL.md"] == "# Soul\n- calm\n"
@@ -92,7 +90,7 @@ def test_one_file_or_one_hunk_is_taken_back(tmp_path: Path) -> None:
             on.dreams.restore(sha(on, 1), file, hunk)
 
 
-def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(on: Bench) -> None:
+def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(on):
     write(on.paths.workspace, {"USER.md": "# User\n- first\n- a\n- breads\n- c\n- later\n"})
     preview = on.dreams.restore_preview(sha(on, 2))
     found = [(c.path, c.line, c.now, c.then) for c in preview.conflicts]
@@ -107,7 +105,7 @@ def test_lines_that_a_later_dream_changed_are_a_conflict_and_nothing_is_written(
     assert on.texts()["SOUL.md"] == "# Soul\n- calm\n"
 
 
-def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(on: Bench) -> None:
+def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(on):
     write(on.paths.workspace, {"USER.md": "# User\n- first\n- a\n- baguette\n- c\n- added\n- later\n"})
     older = sha(on, 2)
     assert on.dreams.restore_preview(older).conflicts
@@ -126,7 +124,7 @@ def test_a_person_settles_such_lines_for_what_stands_now_or_for_what_stood_then(
         assert on.texts() == before
 
 
-def rewritten(tmp_path: Path) -> Bench:
+def rewritten(tmp_path):
     """A Dream reworded a line of a file, which later came to hold something else altogether."""
     on = dreamt(tmp_path)
     for message, text in (
@@ -140,7 +138,7 @@ def rewritten(tmp_path: Path) -> Bench:
     return on
 
 
-def test_a_dream_of_which_later_edits_left_nothing_is_no_conflict(tmp_path: Path) -> None:
+def test_a_dream_of_which_later_edits_left_nothing_is_no_conflict(tmp_path):
     on = rewritten(tmp_path)
     preview = on.dreams.restore_preview(sha(on, 2))
     assert (preview.files, preview.conflicts) == ((), ())
@@ -149,7 +147,7 @@ def test_a_dream_of_which_later_edits_left_nothing_is_no_conflict(tmp_path: Path
         on.dreams.restore(sha(on, 2))
 
 
-def test_what_settling_for_the_lines_of_before_takes_of_later_changes_is_said(tmp_path: Path) -> None:
+def test_what_settling_for_the_lines_of_before_takes_of_later_changes_is_said(tmp_path):
     on = rewritten(tmp_path)
     preview = on.dreams.restore_preview(sha(on, 2), settle="then")
     assert preview.note == f"5 lines that came later are lost, of 2 later commits ({sha(on, 0)[:8]}, {sha(on, 1)[:8]})"
@@ -162,7 +160,7 @@ def test_what_settling_for_the_lines_of_before_takes_of_later_changes_is_said(tm
     )
 
 
-def test_one_edit_of_a_block_is_taken_back_alone(on: Bench) -> None:
+def test_one_edit_of_a_block_is_taken_back_alone(on):
     write(on.paths.workspace, {"memory/MEMORY.md": "# M\n- fact\n- one\n- two\n\n## Home\n- three\n"})
     git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: a block")
     edits = on.dreams.restore_preview(sha(on, 0)).edits
@@ -178,7 +176,7 @@ def test_one_edit_of_a_block_is_taken_back_alone(on: Bench) -> None:
         on.dreams.restore(sha(on, 1), edit=5)
 
 
-def test_what_is_no_longer_in_force_says_so_and_exits_1(on: Bench) -> None:
+def test_what_is_no_longer_in_force_says_so_and_exits_1(on):
     target = sha(on, 2)
     on.dreams.restore(target)
     assert on.dreams.restore_preview(target).problem == "nothing of it is in force any more"
@@ -187,7 +185,7 @@ def test_what_is_no_longer_in_force_says_so_and_exits_1(on: Bench) -> None:
     assert caught.value.exit_code == 1
 
 
-def test_a_dream_that_only_moved_the_cursor_has_nothing_to_take_back(tmp_path: Path) -> None:
+def test_a_dream_that_only_moved_the_cursor_has_nothing_to_take_back(tmp_path):
     on = Bench(small(tmp_path))
     on.remember("- [ephemeral] rain", first=21)
     result = on.dreams.run()
@@ -198,7 +196,7 @@ def test_a_dream_that_only_moved_the_cursor_has_nothing_to_take_back(tmp_path: P
     assert on.paths.dream_cursor.read_text() == "20"
 
 
-def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(on: Bench) -> None:
+def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(on):
     preview = on.dreams.restore_preview(sha(on, 1), rewind_cursor=True)
     assert (preview.cursor_now, preview.cursor_after, preview.rewound) == (50, 30, 20)
     assert "20 history entries are dreamed again" in preview.note
@@ -211,7 +209,7 @@ def test_the_cursor_moves_only_when_asked_and_its_cost_is_shown(on: Bench) -> No
     assert git(on.paths.workspace, "show", "HEAD:memory/.dream_cursor") == "30"
 
 
-def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(on: Bench) -> None:
+def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(on):
     preview = on.dreams.restore_preview(sha(on, 2), whole=True)
     assert [commit.sha for commit in preview.later_commits] == [sha(on, 0), sha(on, 1)]
     assert preview.note.startswith("2 later commits of these files are lost; the cursor goes back from 50 to 20")
@@ -227,7 +225,7 @@ def test_a_whole_restore_is_the_agents_time_travel_and_lists_what_it_loses(on: B
         on.dreams.restore(sha(on, 4), "USER.md", whole=True)
 
 
-def test_a_restore_never_moves_the_cursor_forward(on: Bench) -> None:
+def test_a_restore_never_moves_the_cursor_forward(on):
     on.paths.dream_cursor.write_text("5")
     for named in ({"whole": True}, {"rewind_cursor": True}):
         preview = on.dreams.restore_preview(sha(on, 2), **named)
@@ -237,7 +235,7 @@ def test_a_restore_never_moves_the_cursor_forward(on: Bench) -> None:
     assert on.paths.dream_cursor.read_text() == "5"
 
 
-def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(on: Bench) -> None:
+def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(on):
     on.paths.soul.unlink()
     git(on.paths.workspace, "commit", "-q", "-a", "-m", "dream: remove")
     target = sha(on, 0)
@@ -252,14 +250,14 @@ def test_a_file_that_the_dream_made_goes_and_one_that_it_removed_comes_back(on: 
     assert not on.paths.soul.exists()
 
 
-def test_the_first_commit_cannot_be_taken_back(on: Bench) -> None:
+def test_the_first_commit_cannot_be_taken_back(on):
     with pytest.raises(Refused, match="first commit"):
         on.dreams.restore(sha(on, 5))
 
 
 @pytest.mark.parametrize("name", ["nb035", "v0_1_5"])
 @pytest.mark.slow
-def test_every_dream_of_a_real_agent_restores_conflicts_or_says_it_is_gone(tmp_path: Path, name: str) -> None:
+def test_every_dream_of_a_real_agent_restores_conflicts_or_says_it_is_gone(tmp_path, name):
     on = Bench(sample(name, tmp_path))
     start = on.texts()
     outcomes = set()
@@ -281,7 +279,7 @@ def test_every_dream_of_a_real_agent_restores_conflicts_or_says_it_is_gone(tmp_p
     assert git(on.paths.workspace, "fsck", "--strict") == ""
 
 
-def test_taking_back_a_dream_of_nb035_that_is_in_force_keeps_the_rest_byte_for_byte(tmp_path: Path) -> None:
+def test_taking_back_a_dream_of_nb035_that_is_in_force_keeps_the_rest_byte_for_byte(tmp_path):
     """af4387c8 stands although a later Dream was taken back whole: only its own lines may change."""
     on = Bench(sample("nb035", tmp_path))
     with pytest.raises(NothingToDo):
@@ -299,7 +297,7 @@ def test_taking_back_a_dream_of_nb035_that_is_in_force_keeps_the_rest_byte_for_b
                 assert changed <= own
 
 
-def memory_of_five(tmp_path: Path) -> Bench:
+def memory_of_five(tmp_path):
     """A Dream that changed MEMORY.md in three places, at the second of which three lines side by side."""
     on = dreamt(tmp_path)
     file = "memory/MEMORY.md"
@@ -310,7 +308,7 @@ def memory_of_five(tmp_path: Path) -> Bench:
     return on
 
 
-def test_each_run_of_changed_lines_is_a_hunk_that_goes_alone(tmp_path: Path) -> None:
+def test_each_run_of_changed_lines_is_a_hunk_that_goes_alone(tmp_path):
     on = memory_of_five(tmp_path)
     newest, file = sha(on, 0), "memory/MEMORY.md"
     after = on.texts()[file] or ""
@@ -321,7 +319,7 @@ def test_each_run_of_changed_lines_is_a_hunk_that_goes_alone(tmp_path: Path) -> 
     assert caught.value.fix == "memory/MEMORY.md has 3 hunks in that commit"
 
 
-def test_one_edited_line_keeps_neither_its_neighbours_nor_the_other_hunks(tmp_path: Path) -> None:
+def test_one_edited_line_keeps_neither_its_neighbours_nor_the_other_hunks(tmp_path):
     on = memory_of_five(tmp_path)
     newest, file = sha(on, 0), "memory/MEMORY.md"
     edited = (on.texts()[file] or "").replace("- rain\n", "- rain in May\n")
@@ -336,7 +334,7 @@ def test_one_edited_line_keeps_neither_its_neighbours_nor_the_other_hunks(tmp_pa
     assert on.texts()[file] == edited.replace("- last\n", "")
 
 
-def test_lines_that_a_dream_reworded_side_by_side_go_back_one_by_one(on: Bench) -> None:
+def test_lines_that_a_dream_reworded_side_by_side_go_back_one_by_one(on):
     texts = ("# M\n- likes tea\n- lives in Bremen\n", "# M\n- likes black tea\n- owns a cat\n- lives in Berlin\n")
     for text in texts:
         write(on.paths.workspace, {"memory/MEMORY.md": text})

@@ -1,11 +1,8 @@
 """The rules Dreamer: what is remembered, where, and what is left alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +10,8 @@ from hypothesis import strategies as st
 
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dreams import edits as dreams_edits
-from nanomem_tui.dreams.edits import LineEdit, apply_edits
-from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Proposal, Skipped, facts_of, skipped_summary
+from nanomem_tui.dreams.edits import apply_edits
+from nanomem_tui.dreams.entries import MEMORY, SOUL, USER, Skipped, facts_of, skipped_summary
 from nanomem_tui.dreams.guards import Limits, check
 from nanomem_tui.dreams.rules import RulesDreamer
 from tests.store.git_samples import sample
@@ -26,22 +23,22 @@ FILES = {
 }
 
 
-def entry(content: str, cursor: int = 1) -> HistoryEntry:
+def entry(content, cursor=1):
     return HistoryEntry(cursor, "2026-04-03 00:02", content)
 
 
-def dream(*contents: str, files: dict[str, str] | None = None) -> Proposal:
+def dream(*contents, files=None):
     entries = [entry(content, number) for number, content in enumerate(contents, 1)]
     return RulesDreamer().propose(entries, FILES if files is None else files)
 
 
-def one(content: str, files: dict[str, str] | None = None) -> LineEdit:
+def one(content, files=None):
     edits = dream(content, files=files).edits
     assert len(edits) == 1, edits
     return edits[0]
 
 
-def test_the_example_of_the_design_goes_to_user_and_memory() -> None:
+def test_the_example_of_the_design_goes_to_user_and_memory():
     edits = dream("- User prefers dark mode\n- [durable] Decided to use Redis for 青鸟").edits
     assert [(e.op, e.file, e.section, e.new, e.evidence) for e in edits] == [
         ("add", "USER.md", "Preferences", "- User prefers dark mode", (1,)),
@@ -68,7 +65,7 @@ def test_the_example_of_the_design_goes_to_user_and_memory() -> None:
         ("Restore drill every first Monday", MEMORY),
     ],
 )  # fmt: skip
-def test_a_fact_is_routed_to_its_file(text: str, file: str) -> None:
+def test_a_fact_is_routed_to_its_file(text, file):
     proposal = dream(f"- [durable] {text}")
     found = [*proposal.edits, *(refusal.edit for refusal in proposal.refused)]
     assert [edit.file for edit in found] == [file]
@@ -85,44 +82,44 @@ def test_a_fact_is_routed_to_its_file(text: str, file: str) -> None:
         "- Пользователь спросил о погоде.", "- Le paquet est arrivé.",
     ],
 )  # fmt: skip
-def test_narration_results_labels_and_chat_are_never_written(content: str) -> None:
+def test_narration_results_labels_and_chat_are_never_written(content):
     assert dream(content).edits == ()
 
 
-def test_what_is_left_out_is_said_with_the_reason() -> None:
+def test_what_is_left_out_is_said_with_the_reason():
     proposal = dream("- [ephemeral] rain\n- [SKILL] deploy: how\n- What should we do?\n- Thanks, see you!")
     assert [line.why for line in proposal.skipped] == [
         "marked ephemeral", "a skill, not a memory", "a question", "chat",
     ]  # fmt: skip
 
 
-def test_a_raw_dump_is_not_read_line_by_line() -> None:
+def test_a_raw_dump_is_not_read_line_by_line():
     proposal = dream("[RAW] 2 messages\n[2026-04-03T09:00] USER: - [permanent] User prefers tea\n- User prefers tea")
     assert proposal.edits == ()
     assert [s.why for s in proposal.skipped] == ["a dump of messages, no summary"]
 
 
-def test_marks_bullets_and_prose_of_every_release_are_read() -> None:
+def test_marks_bullets_and_prose_of_every_release_are_read():
     contents = ["- [permanent] Prefers tea", "* Likes hiking", "The user prefers trains.", "[USER] Prefers chess"]
     assert [e.new for e in dream("\n".join(contents)).edits] == [
         "- Prefers tea", "- Likes hiking", "- The user prefers trains.", "- Prefers chess",
     ]  # fmt: skip
 
 
-def test_who_said_it_and_what_nobody_needs_stand_in_no_line() -> None:
+def test_who_said_it_and_what_nobody_needs_stand_in_no_line():
     assert one("- [permanent] User mentioned that she is allergic to nuts").new == "- She is allergic to nuts"
     assert one("- [durable] 3. User likes figs [permanent]").new == "- User likes figs"
     edits = dream("- [permanent] Anna is vegan.\n- [permanent] She works at ACME.").edits
     assert [edit.new for edit in edits] == ["- Anna is vegan.", "- Anna works at ACME."]
 
 
-def test_what_owner_and_others_say_in_a_chat_is_read_as_a_message() -> None:
+def test_what_owner_and_others_say_in_a_chat_is_read_as_a_message():
     files = {**FILES, "USER.md": "# User\n\n## Health\n- Blood pressure tablets each morning\n"}
     edit = one("[2026-04-03 10:15] USER: remember that I'm allergic to penicillin", files)
     assert (edit.file, edit.section, edit.new) == (USER, "Health", "- I'm allergic to penicillin")
 
 
-def test_what_lasts_of_what_somebody_else_says_in_a_conversation_waits_for_a_person() -> None:
+def test_what_lasts_of_what_somebody_else_says_in_a_conversation_waits_for_a_person():
     proposal = dream("- [durable] Gina said: I've been vegetarian since 2010.")
     assert proposal.edits == ()
     [held] = proposal.refused
@@ -131,7 +128,7 @@ def test_what_lasts_of_what_somebody_else_says_in_a_conversation_waits_for_a_per
     assert held.why == "somebody else said it in a conversation"
 
 
-def test_lines_go_where_lines_are_alike_or_under_a_new_heading_in_the_language_of_the_file() -> None:
+def test_lines_go_where_lines_are_alike_or_under_a_new_heading_in_the_language_of_the_file():
     files = {
         "SOUL.md": "# 灵魂\n", "USER.md": "# 用户\n\n## 家庭\n- 女儿：小满，小学二年级\n\n## 健康\n- 高血压\n",
         "memory/MEMORY.md": "# 记忆\n\n## 学校\n- 班主任是梁老师\n",
@@ -150,7 +147,7 @@ def test_lines_go_where_lines_are_alike_or_under_a_new_heading_in_the_language_o
         ("- Project uses FastAPI", "- Project uses SQLModel"),
     ],
 )
-def test_a_subject_that_may_have_several_values_keeps_them_all(old: str, new: str) -> None:
+def test_a_subject_that_may_have_several_values_keeps_them_all(old, new):
     for file in FILES:
         edits = dream(new.replace("- ", "- [durable] "), files={**FILES, file: f"# T\n\n## A\n{old}\n"}).edits
         assert [edit.op for edit in edits] in ([], ["add"])
@@ -167,7 +164,7 @@ def test_a_subject_that_may_have_several_values_keeps_them_all(old: str, new: st
         ("周三接女儿放学", "周四接女儿放学"), ("喜欢香菜", "不喜欢香菜"),
     ],
 )  # fmt: skip
-def test_lines_that_differ_in_a_value_are_never_taken_for_one(old: str, new: str) -> None:
+def test_lines_that_differ_in_a_value_are_never_taken_for_one(old, new):
     assert not dreams_edits.says_all(new, old)
     assert not dreams_edits.says_all(old, new)
 
@@ -180,7 +177,7 @@ def test_lines_that_differ_in_a_value_are_never_taken_for_one(old: str, new: str
         ("User likes dark roast coffee in the morning", "User likes dark roast coffee"), ("对花生过敏。", "对花生过敏"),
     ],
 )  # fmt: skip
-def test_what_is_known_is_not_added_again(old: str, new: str) -> None:
+def test_what_is_known_is_not_added_again(old, new):
     assert dreams_edits.says_all(new, old)
     proposal = dream(f"- [durable] {new}", files={**FILES, "USER.md": f"# U\n\n## A\n- {old}\n"})
     assert (proposal.edits, proposal.skipped[0].why) == ((), "known: USER.md:4")
@@ -190,7 +187,7 @@ def test_what_is_known_is_not_added_again(old: str, new: str) -> None:
     ("name", "after"), [("nb035", 202), pytest.param("nb035", 0, marks=pytest.mark.slow), ("v0_1_5", 0)]
 )
 @pytest.mark.slow
-def test_on_a_real_history_a_second_dream_changes_nothing(tmp_path, name: str, after: int) -> None:
+def test_on_a_real_history_a_second_dream_changes_nothing(tmp_path, name, after):
     from nanomem_tui.agents.archive import parse_history
 
     paths = sample(name, tmp_path)
@@ -210,7 +207,7 @@ facts = st.lists(words, min_size=1, max_size=7).map(" ".join)
 
 @settings(deadline=None)
 @given(st.lists(facts, max_size=8), st.lists(facts, max_size=6))
-def test_whatever_comes_a_dream_settles_and_loses_no_detail(old: list[str], new: list[str]) -> None:
+def test_whatever_comes_a_dream_settles_and_loses_no_detail(old, new):
     files = {"SOUL.md": "", "USER.md": "# U\n" + "".join(f"- {text}\n" for text in old), "memory/MEMORY.md": ""}
     contents = [f"- {text}" for text in new]
     proposal = dream(*contents, files=files)
@@ -222,7 +219,7 @@ def test_whatever_comes_a_dream_settles_and_loses_no_detail(old: list[str], new:
     assert not [edit for edit in again.edits if edit.op == "add"]
 
 
-def test_facts_carry_their_mark_and_cursor() -> None:
+def test_facts_carry_their_mark_and_cursor():
     found, skipped = facts_of(entry("- [durable] Lives in Bremen\n- [ephemeral] gone\n\n... (truncated)", 7))
     assert [(fact.text, fact.cursor, fact.mark, fact.label) for fact in found] == [
         ("Lives in Bremen", 7, "durable", "person")
@@ -230,7 +227,7 @@ def test_facts_carry_their_mark_and_cursor() -> None:
     assert [(line.cursor, line.why) for line in skipped] == [(7, "marked ephemeral")]
 
 
-def test_a_correction_in_a_conversation_changes_no_line_of_somebody_else() -> None:
+def test_a_correction_in_a_conversation_changes_no_line_of_somebody_else():
     files = {**FILES, "memory/MEMORY.md": "# M\n\n## Home\n- Dinner with Luna costs 20 euros\n"}
     after = apply_edits(
         files, dream("- [correction] Sam said: My dinner costs 30 euros, not 20 euros", files=files).edits
@@ -238,12 +235,12 @@ def test_a_correction_in_a_conversation_changes_no_line_of_somebody_else() -> No
     assert "- Dinner with Luna costs 20 euros\n" in after[MEMORY]
 
 
-def test_the_last_lines_of_an_entry_are_not_those_that_wait() -> None:
+def test_the_last_lines_of_an_entry_are_not_those_that_wait():
     things = ("tea", "figs", "plums", "jazz", "chess", "maps", "boats", "bread", "owls", "moss", "elms", "hops")
     assert len(dream("\n".join(f"- User likes {thing}" for thing in things)).edits) == len(things)
 
 
-def test_the_summary_counts_the_lines_that_the_agent_wanted_kept() -> None:
+def test_the_summary_counts_the_lines_that_the_agent_wanted_kept():
     lines = [Skipped(1, "x", "talk", mark) for mark in ("durable", "durable", "ephemeral", None)]
     assert skipped_summary(lines) == "Skipped 4 lines, 2 of them marked durable"
     lines.append(Skipped(1, "x", "a question", "correction"))
@@ -251,7 +248,7 @@ def test_the_summary_counts_the_lines_that_the_agent_wanted_kept() -> None:
     assert skipped_summary(lines[2:3]) == "Skipped 1 line"
 
 
-def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None:
+def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost():
     contents = [f"- [permanent] User likes {name} most of all" for name in ("figs", "jazz", "maps")]
     edits = dream(*contents).edits
     size = len(apply_edits(FILES, edits[:2])[USER].encode())
@@ -260,7 +257,7 @@ def test_marked_lines_that_would_outgrow_the_file_are_refused_not_lost() -> None
 
 
 @pytest.mark.slow
-def test_dreams_write_the_same_in_every_process(tmp_path: Path) -> None:
+def test_dreams_write_the_same_in_every_process(tmp_path):
     program = (
         "import sys; from pathlib import Path; from nanomem_tui.agents.archive import parse_history\n"
         "from nanomem_tui.dreams.rules import RulesDreamer; folder = Path(sys.argv[1])\n"

@@ -5,21 +5,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nanomem_tui.agents import releases as agents_layout
-from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.agents.releases import Layout
 from nanomem_tui.core import clock, paths
 from nanomem_tui.core.errors import ModelRefused, ModelUnavailable
-from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings, cron_trouble
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.entries import Proposal
@@ -48,52 +44,52 @@ class Clocked:
     leads: bool = True
 
     @property
-    def paths(self) -> Paths:
+    def paths(self):
         return self.on.paths
 
     @property
-    def dream(self) -> Dreams:
+    def dream(self):
         return self.on.dreams
 
-    def agent(self) -> Presence:
+    def agent(self):
         return self.presence
 
-    def leading(self, work: str) -> AbstractContextManager[bool]:
+    def leading(self, work):
         return nullcontext(self.leads)
 
     @property
-    def schedule(self) -> DreamSchedule:
+    def schedule(self):
         return DreamSchedule(self)
 
-    def step(self, **options: Any) -> str:
+    def step(self, **options):
         with clock.at(self.now):
             return self.schedule.step(**options).kind
 
-    def later(self, by: timedelta) -> None:
+    def later(self, by):
         self.now += by
 
-    def set(self, **settings: Any) -> None:
+    def set(self, **settings):
         self.settings = self.settings._replace(**settings)
         self.on.settings = self.settings
 
     @property
-    def cursor(self) -> int:
+    def cursor(self):
         return self.dream.queue().cursor
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Clocked:
+def at(tmp_path):
     """An empty workspace in which nobody else dreams."""
     (tmp_path / "workspace" / "memory").mkdir(parents=True)
     return Clocked(Bench(paths.find_workspace(tmp_path / "workspace")))
 
 
 @pytest.fixture
-def dreamers(at: Clocked, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
+def dreamers(at, monkeypatch):
     """`dreamers("model", who)`: who dreams under a name; the default one is `model` from then on."""
     known: dict[str, Any] = {"rules": RulesDreamer()}
 
-    def put(name: str, who: Any) -> None:
+    def put(name, who):
         known[name] = who
 
     monkeypatch.setattr(Dreams, "dreamer", lambda self, name=None: known[name or "model"])
@@ -103,18 +99,18 @@ def dreamers(at: Clocked, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any
 class Choking:
     """A Dreamer that fails whenever a batch holds an entry with `poison` in it."""
 
-    def __init__(self, error: Exception, name: str = "model") -> None:
+    def __init__(self, error, name="model"):
         self.name, self.error = name, error
         self.sizes: list[int] = []
 
-    def propose(self, entries: Sequence[HistoryEntry], *_: object, **__: object) -> Proposal:
+    def propose(self, entries, *_, **__):
         self.sizes.append(len(entries))
         if any("poison" in entry.content for entry in entries):
             raise self.error
         return Proposal(tuple(LineEdit("add", "USER.md", new=f"- {e.content}", evidence=(e.cursor,)) for e in entries))
 
 
-def test_a_dream_is_made_when_it_is_due_and_again_an_interval_later(at: Clocked) -> None:
+def test_a_dream_is_made_when_it_is_due_and_again_an_interval_later(at):
     at.on.remember("- [durable] User likes tea")
     assert at.step() == "dreamt"
     assert at.on.done[-1].meta["started_by"] == "schedule"
@@ -129,7 +125,7 @@ def test_a_dream_is_made_when_it_is_due_and_again_an_interval_later(at: Clocked)
     assert at.step() == "nothing"
 
 
-def test_a_home_in_which_nothing_waits_stays_as_it_is(at: Clocked) -> None:
+def test_a_home_in_which_nothing_waits_stays_as_it_is(at):
     before = sorted(at.paths.workspace.parent.rglob("*"))
     for _ in range(3):
         assert at.step() == "nothing"
@@ -137,7 +133,7 @@ def test_a_home_in_which_nothing_waits_stays_as_it_is(at: Clocked) -> None:
     assert sorted(at.paths.workspace.parent.rglob("*")) == before
 
 
-def test_a_cursor_ahead_of_all_entries_is_a_failure_that_says_so_until_it_is_mended(at: Clocked) -> None:
+def test_a_cursor_ahead_of_all_entries_is_a_failure_that_says_so_until_it_is_mended(at):
     at.on.remember("- [durable] User likes tea")
     at.paths.dream_cursor.write_text("9")
     assert at.step() == "failed"
@@ -148,7 +144,7 @@ def test_a_cursor_ahead_of_all_entries_is_a_failure_that_says_so_until_it_is_men
     assert at.schedule.status()["failures"] == 0
 
 
-def test_the_interval_is_the_one_of_the_settings(at: Clocked) -> None:
+def test_the_interval_is_the_one_of_the_settings(at):
     at.set(dream_interval_h=0.5)
     at.on.remember("- [durable] User likes tea")
     at.step()
@@ -159,7 +155,7 @@ def test_the_interval_is_the_one_of_the_settings(at: Clocked) -> None:
     assert at.step() == "dreamt"
 
 
-def test_a_dream_of_somebody_else_counts(at: Clocked) -> None:
+def test_a_dream_of_somebody_else_counts(at):
     at.now = datetime.now(UTC)
     at.on.remember("- [durable] User likes tea")
     at.on.dreams.run()
@@ -171,13 +167,13 @@ def test_a_dream_of_somebody_else_counts(at: Clocked) -> None:
     assert at.step() == "dreamt"
 
 
-def test_a_batch_that_leads_to_no_change_advances(at: Clocked) -> None:
+def test_a_batch_that_leads_to_no_change_advances(at):
     at.on.remember("- [ephemeral] it rains", "(nothing)", "")
     assert at.step() == "dreamt"
     assert (at.cursor, at.dream.queue().waiting) == (3, ())
 
 
-def test_a_cron_line_says_when_in_the_zone_of_the_agent(at: Clocked, tmp_path: Path) -> None:
+def test_a_cron_line_says_when_in_the_zone_of_the_agent(at, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"agents": {"defaults": {"timezone": "Asia/Tokyo"}}}))
     at.on.paths = paths.find_workspace(tmp_path / "workspace")
     at.set(dream_cron="30 4 * * *", dream_schedule="on")
@@ -190,7 +186,7 @@ def test_a_cron_line_says_when_in_the_zone_of_the_agent(at: Clocked, tmp_path: P
     assert at.step() == "waiting"
 
 
-def test_a_missed_time_of_a_cron_line_is_made_up_for_once(at: Clocked) -> None:
+def test_a_missed_time_of_a_cron_line_is_made_up_for_once(at):
     at.set(dream_cron="0 4 * * *")
     at.on.remember("- [durable] User likes tea")
     at.on.dreams.run()
@@ -200,7 +196,7 @@ def test_a_missed_time_of_a_cron_line_is_made_up_for_once(at: Clocked) -> None:
 
 
 @pytest.mark.parametrize("line", ["x", "61 * * * *", "* * * * * *", "0 0 31 2 *"])
-def test_a_cron_line_that_nobody_understands_is_told_and_the_interval_counts(at: Clocked, line: str) -> None:
+def test_a_cron_line_that_nobody_understands_is_told_and_the_interval_counts(at, line):
     assert cron_trouble(line)
     assert not cron_trouble("*/5 1-3 * * MON")
     at.set(dream_cron=line)
@@ -211,7 +207,7 @@ def test_a_cron_line_that_nobody_understands_is_told_and_the_interval_counts(at:
 # Off, and saying so
 
 
-def home(tmp_path: Path, config: dict[str, Any] | None) -> Paths:
+def home(tmp_path, config):
     """An agent's home; `config` its `agents.defaults`, None without configuration."""
     workspace = tmp_path / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -243,7 +239,7 @@ def home(tmp_path: Path, config: dict[str, Any] | None) -> Paths:
         ("plain Markdown", None, "off", False, "off"),
     ],
 )
-def test_whether_it_is_on(tmp_path: Path, release: str, config: Any, setting: str, on: bool, said: str) -> None:
+def test_whether_it_is_on(tmp_path, release, config, setting, on, said):
     at = Clocked(Bench(home(tmp_path, config)), NOBODY._replace(release=release))
     at.set(dream_schedule=setting)
     at.on.remember("- [durable] User likes tea")
@@ -254,13 +250,13 @@ def test_whether_it_is_on(tmp_path: Path, release: str, config: Any, setting: st
     assert at.schedule.status()["on"] is on
 
 
-def test_an_agent_that_runs_here_counts_whatever_the_configuration_names(tmp_path: Path) -> None:
+def test_an_agent_that_runs_here_counts_whatever_the_configuration_names(tmp_path):
     at = Clocked(Bench(home(tmp_path, {"workspace": "/"})), NOBODY._replace(release="nanobot 0.3.5"))
     at.presence = Presence(True, 7, "nanobot gateway")
     assert (at.schedule.plan().on, "nanobot gateway runs here" in at.schedule.plan().why) == (False, True)
 
 
-def test_the_samples_dream_by_themselves(sample_copy: Callable[[str], Path]) -> None:
+def test_the_samples_dream_by_themselves(sample_copy):
     for name, on in (("nb035", False), ("v0_1_5", False), ("ramfirst", True)):
         found = paths.find_workspace(sample_copy(name) / "home" / ".nanobot" / "workspace")
         at = Clocked(Bench(found), agents_layout.detect(found))
@@ -271,7 +267,7 @@ def test_the_samples_dream_by_themselves(sample_copy: Callable[[str], Path]) -> 
 
 
 @contextmanager
-def held(file: Path) -> Iterator[None]:
+def held(file):
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT)
     try:
@@ -282,7 +278,7 @@ def held(file: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ["dream-schedule.lock", "dream.lock"])
-def test_another_schedule_or_dream_is_waited_for(at: Clocked, name: str) -> None:
+def test_another_schedule_or_dream_is_waited_for(at, name):
     at.on.remember("- [durable] User likes tea")
     with held(at.paths.data / name):
         assert at.step() == "busy"
@@ -290,7 +286,7 @@ def test_another_schedule_or_dream_is_waited_for(at: Clocked, name: str) -> None
     assert at.step() == "dreamt"
 
 
-def test_who_does_not_lead_waits_for_who_does(at: Clocked) -> None:
+def test_who_does_not_lead_waits_for_who_does(at):
     """Another machine that shares the memory dreams just now."""
     at.on.remember("- [durable] User likes tea")
     at.leads = False
@@ -300,7 +296,7 @@ def test_who_does_not_lead_waits_for_who_does(at: Clocked) -> None:
     assert at.step() == "dreamt"
 
 
-def test_a_dream_of_the_agent_is_waited_for(at: Clocked) -> None:
+def test_a_dream_of_the_agent_is_waited_for(at):
     at.on.remember("- [durable] User likes tea")
     at.set(dream_schedule="on")
     at.on.presence = Presence(True, 7, "nanobot gateway", dreaming=True)
@@ -309,11 +305,11 @@ def test_a_dream_of_the_agent_is_waited_for(at: Clocked) -> None:
     assert at.step() == "dreamt"
 
 
-def test_it_ends_between_two_steps_and_changes_nothing(at: Clocked) -> None:
+def test_it_ends_between_two_steps_and_changes_nothing(at):
     at.on.remember("- [durable] User likes tea")
     asked: list[int] = []
 
-    def stopped() -> bool:
+    def stopped():
         asked.append(1)
         return len(asked) > 1
 
@@ -325,9 +321,7 @@ def test_it_ends_between_two_steps_and_changes_nothing(at: Clocked) -> None:
 # Failures
 
 
-def test_a_failure_is_tried_again_later_each_time_and_never_later_than_the_interval(
-    at: Clocked, dreamers: Callable[[str, Any], None]
-) -> None:
+def test_a_failure_is_tried_again_later_each_time_and_never_later_than_the_interval(at, dreamers):
     dreamers("model", Choking(ModelUnavailable("nobody answers")))
     at.on.remember("- poison")
     waited = []
@@ -351,9 +345,7 @@ def test_a_failure_is_tried_again_later_each_time_and_never_later_than_the_inter
 
 
 @pytest.mark.parametrize("error", [ModelRefused("a filter"), ValueError("a mistake of ours"), RecursionError()])
-def test_a_poisoned_entry_is_left_to_the_rules_and_the_others_to_the_model(
-    at: Clocked, dreamers: Callable[[str, Any], None], error: Exception
-) -> None:
+def test_a_poisoned_entry_is_left_to_the_rules_and_the_others_to_the_model(at, dreamers, error):
     model = Choking(error)
     dreamers("model", model)
     at.on.remember(*(f"- entry {n}" for n in range(1, 12)), "- [durable] User has a poison cabinet", "- last")
@@ -370,9 +362,7 @@ def test_a_poisoned_entry_is_left_to_the_rules_and_the_others_to_the_model(
     assert min(model.sizes) == 1
 
 
-def test_an_entry_that_breaks_every_dreamer_is_passed_over_and_told(
-    at: Clocked, dreamers: Callable[[str, Any], None]
-) -> None:
+def test_an_entry_that_breaks_every_dreamer_is_passed_over_and_told(at, dreamers):
     dreamers("model", Choking(ModelRefused("a filter")))
     dreamers("rules", Choking(ValueError("a mistake of ours"), "rules"))
     at.on.remember("- poison", "- tea")
@@ -389,7 +379,7 @@ def test_an_entry_that_breaks_every_dreamer_is_passed_over_and_told(
     assert "- tea" in (at.on.texts()["USER.md"] or "")
 
 
-def test_a_file_that_cannot_be_read_makes_no_entry_go_unread(at: Clocked) -> None:
+def test_a_file_that_cannot_be_read_makes_no_entry_go_unread(at):
     at.on.remember("- [durable] User likes tea")
     (at.paths.workspace / "USER.md").write_bytes(b"\xff\xf8 no text")
     for _ in range(12):
@@ -400,7 +390,7 @@ def test_a_file_that_cannot_be_read_makes_no_entry_go_unread(at: Clocked) -> Non
     assert at.step() == "dreamt"
 
 
-def test_lines_that_cannot_be_read_are_kept_and_passed(at: Clocked) -> None:
+def test_lines_that_cannot_be_read_are_kept_and_passed(at):
     at.on.remember("- [durable] User likes tea")
     with at.paths.history.open("ab") as file:
         file.write(b'{"cursor": 2, "timestamp": "\xff\n{"broken\n')
@@ -416,7 +406,7 @@ def test_lines_that_cannot_be_read_are_kept_and_passed(at: Clocked) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"at": 3}', b"\xff", b'{"at": "x", "failures": "y"}'])
-def test_a_broken_memory_of_the_schedule_is_begun_anew(at: Clocked, data: bytes) -> None:
+def test_a_broken_memory_of_the_schedule_is_begun_anew(at, data):
     at.on.remember("- [durable] User likes tea")
     at.paths.data.mkdir(parents=True)
     (at.paths.data / "dream-schedule.json").write_bytes(data)
@@ -424,7 +414,7 @@ def test_a_broken_memory_of_the_schedule_is_begun_anew(at: Clocked, data: bytes)
     assert json.loads((at.paths.data / "dream-schedule.json").read_bytes())["failures"] == 0
 
 
-def test_a_clock_that_was_put_back_does_not_stop_it_for_years(at: Clocked) -> None:
+def test_a_clock_that_was_put_back_does_not_stop_it_for_years(at):
     at.on.remember("- [durable] User likes tea")
     at.step()
     at.on.remember("- [durable] User likes rain")

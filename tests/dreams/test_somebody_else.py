@@ -1,25 +1,22 @@
 """What is said of one is never taken for what is said of another: no copy, nothing known, bettered or corrected."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
 
 from nanomem_tui.agents.archive import HistoryEntry
 from nanomem_tui.dreams.edits import LineEdit, has_copy
-from nanomem_tui.dreams.entries import Proposal
 from nanomem_tui.dreams.guards import check
 from nanomem_tui.dreams.rules import RulesDreamer
 
 SOUL, USER, MEMORY = "SOUL.md", "USER.md", "memory/MEMORY.md"
 
 
-def files(memory: str = "## Facts\n", user: str = "") -> dict[str, str]:
+def files(memory="## Facts\n", user=""):
     return {SOUL: "# Soul\n", USER: f"# User\n\n{user}\n", MEMORY: f"# Memory\n\n{memory}"}
 
 
-def dreamt(there: dict[str, str], *said: str, steps: int = 0) -> tuple[Proposal, dict[str, str]]:
+def dreamt(there, *said, steps=0):
     """What the Dreamer proposes, and the files after what the guards let through of it."""
     entries = [HistoryEntry(at, "2026-05-01 10:00", f"- {one}") for at, one in enumerate(said, 1)]
     proposal = RulesDreamer(entries).propose(entries, there, steps=steps)
@@ -27,14 +24,14 @@ def dreamt(there: dict[str, str], *said: str, steps: int = 0) -> tuple[Proposal,
     return proposal, dict(checked.files)
 
 
-def kept(said: str, proposal: Proposal, after: dict[str, str]) -> bool:
+def kept(said, proposal, after):
     """Whether what was said is in a file, or waits for a person."""
     told = [line for text in after.values() for line in text.split("\n")]
     told += [refusal.edit.new for refusal in proposal.refused]
     return any(said.rstrip(".") in line for line in told)
 
 
-def lines(there: dict[str, str]) -> list[str]:
+def lines(there):
     return [line for text in there.values() for line in text.split("\n") if line.strip()]
 
 
@@ -61,7 +58,7 @@ TEAM = "## Team\n" + "".join(f"- {name}\n  - vegetarian\n  - office 3rd floor\n"
         "- [ ] call Ana\n- [ ] call Ana\n",
     ],
 )
-def test_the_same_words_under_another_parent_are_no_copy_in_however_many_dreams(memory: str) -> None:
+def test_the_same_words_under_another_parent_are_no_copy_in_however_many_dreams(memory):
     there = files(memory)
     for number in range(5):
         before = Counter(lines(there))
@@ -78,12 +75,12 @@ def test_the_same_words_under_another_parent_are_no_copy_in_however_many_dreams(
         ("**Ana**\n- nuts\n- **nuts**.\n", 1),
     ],
 )
-def test_a_copy_in_the_same_list_goes(memory: str, left: int) -> None:
+def test_a_copy_in_the_same_list_goes(memory, left):
     _, there = dreamt(files(memory), "[permanent] Zed bought 3 mugs", steps=10)
     assert there[MEMORY].count("likes fish" if "fish" in memory else "nuts") == left
 
 
-def test_a_line_of_another_is_no_copy_for_the_guards_either() -> None:
+def test_a_line_of_another_is_no_copy_for_the_guards_either():
     there = files("**Ana**\n- likes fish\n\n**Bob**\n- likes fish\n- likes fish\n")
     assert not has_copy(there[MEMORY], LineEdit("remove", MEMORY, line=4, old="- likes fish"))
     assert has_copy(there[MEMORY], LineEdit("remove", MEMORY, line=7, old="- likes fish"))
@@ -122,7 +119,7 @@ BOTH = [
 
 
 @pytest.mark.parametrize(("line", "said"), BOTH)
-def test_what_is_said_of_another_or_otherwise_is_neither_known_nor_better(line: str, said: str) -> None:
+def test_what_is_said_of_another_or_otherwise_is_neither_known_nor_better(line, said):
     told = said.partition("] ")[2]
     for there in (files(f"## Facts\n- {line}\n"), files(user=f"- {line}\n")):
         proposal, after = dreamt(there, said)
@@ -136,7 +133,7 @@ def test_what_is_said_of_another_or_otherwise_is_neither_known_nor_better(line: 
     ["## People\n- Bob\n  - vegetarian\n", "## Bob\n- Vegetarian\n", "**Bob**\n- Vegetarian\n", "Bob:\n- Vegetarian\n"],
 )  # fmt: skip
 @pytest.mark.parametrize("said", ["[permanent] Vegetarian", "[permanent] Vegetarian since 2019"])
-def test_what_stands_under_a_name_is_not_known_of_the_user(memory: str, said: str) -> None:
+def test_what_stands_under_a_name_is_not_known_of_the_user(memory, said):
     there = files(memory, "- Name: Ana\n")
     proposal, after = dreamt(there, said)
     assert not Counter(lines(there)) - Counter(lines(after))
@@ -151,7 +148,7 @@ def test_what_stands_under_a_name_is_not_known_of_the_user(memory: str, said: st
         ("Ana now lives in Porto", "Ana lives in Porto"),
     ],
 )  # fmt: skip
-def test_what_is_the_same_of_the_same_one_is_known(line: str, said: str) -> None:
+def test_what_is_the_same_of_the_same_one_is_known(line, said):
     there = files(user=f"- {line}\n- Has a garden\n")
     proposal, after = dreamt(there, f"[permanent] [USER] {said}")
     assert (after, proposal.refused) == (there, ())
@@ -184,7 +181,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("line", "said"), OTHERS)
-def test_a_correction_changes_no_line_of_another(line: str, said: str) -> None:
+def test_a_correction_changes_no_line_of_another(line, said):
     told = said.partition("] ")[2]
     for there in (files(f"## Facts\n- {line}\n"), files(user=f"- {line}\n"), files(f"## Notes\n\n- x 1\n- {line}\n")):
         proposal, after = dreamt(there, said)
@@ -205,7 +202,7 @@ def test_a_correction_changes_no_line_of_another(line: str, said: str) -> None:
         ("## Falcon\n- srv3 has 16 GB\n", "[correction] srv3 has 32 GB"),
     ],
 )
-def test_a_correction_changes_no_line_under_the_name_of_another(memory: str, said: str) -> None:
+def test_a_correction_changes_no_line_under_the_name_of_another(memory, said):
     there = files(memory)
     proposal, after = dreamt(there, said)
     assert not Counter(lines(there)) - Counter(lines(after))
@@ -227,7 +224,7 @@ def test_a_correction_changes_no_line_under_the_name_of_another(memory: str, sai
          "Kestrel uses PostgreSQL 17; the migration must be approved by the board and customers told beforehand"),
     ],
 )  # fmt: skip
-def test_of_the_same_one_the_newer_takes_the_place_of_the_line_or_waits(line: str, said: str, now: str) -> None:
+def test_of_the_same_one_the_newer_takes_the_place_of_the_line_or_waits(line, said, now):
     for there in (files(f"## Facts\n- {line}\n"), files(user=f"- {line}\n")):
         proposal, after = dreamt(there, said)
         told = said.rpartition("] ")[2].partition(", not ")[0]
@@ -252,7 +249,7 @@ BESIDE = [
 
 
 @pytest.mark.parametrize(("line", "said"), [(line, said) for line, said, _ in BESIDE])
-def test_what_is_so_for_a_while_or_beside_it_takes_no_line_away_unseen(line: str, said: str) -> None:
+def test_what_is_so_for_a_while_or_beside_it_takes_no_line_away_unseen(line, said):
     there = files(user=f"- {line}\n")
     proposal, after = dreamt(there, said)
     assert f"- {line}" in lines(after)
@@ -260,7 +257,7 @@ def test_what_is_so_for_a_while_or_beside_it_takes_no_line_away_unseen(line: str
     assert dreamt(after, said)[1] == after
 
 
-def test_a_new_line_does_not_come_under_a_name_that_is_not_its_own() -> None:
+def test_a_new_line_does_not_come_under_a_name_that_is_not_its_own():
     there = files("## Preferences\n- Likes tea\n\nBob:\n- Likes milk\n\n**Eva**\n- Likes rum\n", "- Name: Ana\n")
     _, after = dreamt(there, "[permanent] [MEMORY] Likes juice")
     assert "## Preferences\n- Likes tea\n- Likes juice\n\nBob:\n- Likes milk\n" in after[MEMORY]
@@ -269,7 +266,7 @@ def test_a_new_line_does_not_come_under_a_name_that_is_not_its_own() -> None:
     assert "## Preferences\n\n- Likes juice\n\nBob:\n- Likes milk\n" in after[MEMORY]
 
 
-def test_one_dream_or_many_and_again_end_alike() -> None:
+def test_one_dream_or_many_and_again_end_alike():
     said = [
         "[permanent] Kestrel uses PostgreSQL 15; the board approves it",
         "[permanent] Clara is allergic to peanuts",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ MADE_UP: list[dict[str, Any]] = [
 
 @needs_git
 @pytest.mark.parametrize("bad", MADE_UP, ids=[str(row.get("new", row.get("old"))) for row in MADE_UP])
-def test_what_the_cited_entry_does_not_say_waits_with_the_reason(tmp_path: Path, bad: dict[str, Any]) -> None:
+def test_what_the_cited_entry_does_not_say_waits_with_the_reason(tmp_path, bad):
     on = Dreaming(tmp_path, (SIX,), study(fact("mango", 21)), step(bad, edit("add", 21, new="- Likes mango")))
     on.bench.paths.user.write_text(USER)
     on.bench.paths.soul.write_text(SOUL)
@@ -37,7 +36,7 @@ def test_what_the_cited_entry_does_not_say_waits_with_the_reason(tmp_path: Path,
     assert (hunk.why, hunk.edit.old) == (result.refused[0].why, bad.get("old", ""))
 
 
-def why(op: str, old: str, new: str, said: str) -> str:
+def why(op, old, new, said):
     asked: Any = op
     return reason_unsupported(LineEdit(asked, "USER.md", old=old, new=new, evidence=(1,)), said, "2026-04-03", "")
 
@@ -55,7 +54,7 @@ def why(op: str, old: str, new: str, said: str) -> str:
         ("- Conference until 2026-03-01", "", "anything"),
     ],
 )
-def test_what_the_entry_says_in_other_words_passes(old: str, new: str, said: str) -> None:
+def test_what_the_entry_says_in_other_words_passes(old, new, said):
     assert why("replace" if old and new else "remove" if old else "add", old, new, said) == ""
 
 
@@ -71,7 +70,7 @@ def test_what_the_entry_says_in_other_words_passes(old: str, new: str, said: str
         ("- Likes hiking", "- Likes mango", "likes mango"),
     ],
 )
-def test_what_the_entry_does_not_say_is_named(old: str, new: str, said: str) -> None:
+def test_what_the_entry_does_not_say_is_named(old, new, said):
     assert why("replace" if old and new else "remove" if old else "add", old, new, said) != ""
 
 
@@ -88,9 +87,7 @@ FOREIGN: list[tuple[str, dict[str, Any]]] = [
 
 @needs_git
 @pytest.mark.parametrize(("said", "asked"), FOREIGN, ids=[str(asked.get("new", "remove")) for _, asked in FOREIGN])
-def test_an_edit_in_another_script_than_its_entries_waits_and_says_so(
-    tmp_path: Path, said: str, asked: dict[str, Any]
-) -> None:
+def test_an_edit_in_another_script_than_its_entries_waits_and_says_so(tmp_path, said, asked):
     on = Dreaming(tmp_path, (said,), study(fact("tea", 21)), step(asked))
     on.bench.paths.user.write_text("# User\n- Prefers coffee\n")
     result = on.run()
@@ -104,21 +101,21 @@ def test_an_edit_in_another_script_than_its_entries_waits_and_says_so(
 @pytest.mark.parametrize(
     "new", ["- Mira moved to Linz in 2025", "- Mira moved to Graz in 2019", "- See `tea.md`, Mira"]
 )
-def test_in_another_script_too_a_name_or_number_of_nowhere_is_named(tmp_path: Path, new: str) -> None:
+def test_in_another_script_too_a_name_or_number_of_nowhere_is_named(tmp_path, new):
     asked = edit("add", 21, new=new)
     on = Dreaming(tmp_path, (CHINESE,), study(fact("tea", 21)), step(asked, status="more"), step(asked))
     (refusal,) = on.run().refused
     assert refusal.why.startswith("no entry that it names, and no line, says ")
 
 
-def test_an_entry_of_two_languages_bears_out_either() -> None:
+def test_an_entry_of_two_languages_bears_out_either():
     said = "用户喜欢喝茶\nThe user prefers tea"
     assert why("add", "", "- Prefers tea", said) == why("add", "", "- 用户喜欢喝茶", said) == ""
     assert "the entries that it cites" in why("add", "", "- Hates sailing boats", said)
 
 
 @needs_git
-def test_the_rules_need_no_words_of_their_own(tmp_path: Path) -> None:
+def test_the_rules_need_no_words_of_their_own(tmp_path):
     bench = Bench(small(tmp_path))
     bench.remember(SIX, first=21)
     bench.dreams.status()

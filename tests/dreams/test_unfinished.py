@@ -1,14 +1,9 @@
 """What a Dream that was killed left half done, a repository that is damaged or locked, and one that a Dream makes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +13,6 @@ from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import NothingToDo, Refused
 from nanomem_tui.dreams.review import WaitingEditLayer
 from nanomem_tui.store.files.layer import FileLayer
-from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Steps, run_in_child
 from tests.store.git_samples import git, needs_git, small
 
@@ -33,7 +27,7 @@ ENTRIES = (
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """With a repository, a database, and entries of which two are refused."""
     paths = small(tmp_path)
     remember(paths.workspace)
@@ -42,7 +36,7 @@ def workspace(tmp_path: Path) -> Path:
     return paths.workspace
 
 
-def remember(workspace: Path) -> None:
+def remember(workspace):
     rows = [
         {"cursor": 20 + number, "timestamp": "2026-04-03 00:02", "content": text}
         for number, text in enumerate(ENTRIES, 1)
@@ -50,13 +44,13 @@ def remember(workspace: Path) -> None:
     (workspace / "memory/history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def killed(workspace: Path, owner: Any, name: str, when: Callable[..., bool] = lambda *_, **__: True) -> None:
+def killed(workspace, owner, name, when=lambda *_, **__: True):
     """A Dream in a process that is killed where it calls `name` of `owner` as `when` says."""
 
-    def dream(ws: Workspace) -> None:
+    def dream(ws):
         real = getattr(owner, name)
 
-        def call(*args: Any, **named: Any) -> Any:
+        def call(*args, **named):
             if when(*args, **named):
                 os.kill(os.getpid(), signal.SIGKILL)
             return real(*args, **named)
@@ -67,31 +61,31 @@ def killed(workspace: Path, owner: Any, name: str, when: Callable[..., bool] = l
     assert run_in_child(workspace, [dream], Steps()) == (0, 0)
 
 
-def recorded(workspace: Path) -> None:
+def recorded(workspace):
     killed(workspace, WaitingEditLayer, "apply")
 
 
-def waiting_kept(workspace: Path) -> None:
+def waiting_kept(workspace):
     killed(workspace, FileLayer, "apply")
 
 
-def written(workspace: Path) -> None:
+def written(workspace):
     killed(workspace, GitHistory, "commit_files", lambda _, files, message: message.startswith("dream:"))
 
 
-def committed(workspace: Path) -> None:
+def committed(workspace):
     killed(workspace, agents_git, "stage")
 
 
-def cursor_moved(workspace: Path) -> None:
+def cursor_moved(workspace):
     killed(workspace, FileLayer, "commit_of")
 
 
-def begun(ws: Workspace) -> list[str]:
+def begun(ws):
     return [problem.what for problem in ws.doctor() if "Dream: " in problem.what]
 
 
-def whole(workspace: Path) -> None:
+def whole(workspace):
     """One Dream, whole: its lines once, in one commit of its own, what waits once, nothing left in git."""
     with open_workspace(workspace) as ws:
         assert sorted(hunk.edit.evidence for hunk in ws.dream.review.waiting()) == [(23,), (24,)]
@@ -110,9 +104,7 @@ def whole(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("kill", [recorded, waiting_kept, written, committed])
-def test_a_killed_dream_is_named_by_the_doctor_and_finished_by_the_next(
-    workspace: Path, kill: Callable[[Path], None]
-) -> None:
+def test_a_killed_dream_is_named_by_the_doctor_and_finished_by_the_next(workspace, kill):
     kill(workspace)
     with open_workspace(workspace) as ws:
         (what,) = begun(ws)
@@ -122,7 +114,7 @@ def test_a_killed_dream_is_named_by_the_doctor_and_finished_by_the_next(
     whole(workspace)
 
 
-def test_a_dream_that_was_killed_when_all_was_done_is_no_problem(workspace: Path) -> None:
+def test_a_dream_that_was_killed_when_all_was_done_is_no_problem(workspace):
     cursor_moved(workspace)
     with open_workspace(workspace) as ws:
         assert not begun(ws)
@@ -132,7 +124,7 @@ def test_a_dream_that_was_killed_when_all_was_done_is_no_problem(workspace: Path
     whole(workspace)
 
 
-def test_a_persons_edit_comes_after_what_was_killed(workspace: Path) -> None:
+def test_a_persons_edit_comes_after_what_was_killed(workspace):
     written(workspace)
     with open_workspace(workspace) as ws:
         ws.documents.edit("SOUL.md", "# Soul\n- calm\n- kind\n")
@@ -140,7 +132,7 @@ def test_a_persons_edit_comes_after_what_was_killed(workspace: Path) -> None:
     whole(workspace)
 
 
-def test_what_somebody_wrote_after_the_kill_is_theirs(workspace: Path) -> None:
+def test_what_somebody_wrote_after_the_kill_is_theirs(workspace):
     written(workspace)
     path = workspace / "memory/MEMORY.md"
     path.write_text(path.read_text().replace("# M\n", "# M\n- by hand\n", 1))
@@ -152,7 +144,7 @@ def test_what_somebody_wrote_after_the_kill_is_theirs(workspace: Path) -> None:
     assert git(workspace, "status", "--porcelain", "-uno") == ""
 
 
-def test_a_locked_index_is_told_and_mended_by_the_next_dream(workspace: Path) -> None:
+def test_a_locked_index_is_told_and_mended_by_the_next_dream(workspace):
     lock = workspace / ".git/index.lock"
     lock.write_bytes(b"")
     with open_workspace(workspace) as ws:
@@ -166,7 +158,7 @@ def test_a_locked_index_is_told_and_mended_by_the_next_dream(workspace: Path) ->
     whole(workspace)
 
 
-def test_what_a_person_staged_stays_staged(workspace: Path) -> None:
+def test_what_a_person_staged_stays_staged(workspace):
     with open_workspace(workspace) as ws:
         ws.dream.run()
     (workspace / "USER.md").write_text("# User\n- mine\n")
@@ -177,7 +169,7 @@ def test_what_a_person_staged_stays_staged(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", ["HEAD", "objects", "the commit"])
-def test_a_damaged_repository_is_no_reason_to_dream_without(workspace: Path, gone: str) -> None:
+def test_a_damaged_repository_is_no_reason_to_dream_without(workspace, gone):
     sha = git(workspace, "rev-parse", "HEAD").strip()
     path = workspace / ".git" / (f"objects/{sha[:2]}/{sha[2:]}" if gone == "the commit" else gone)
     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -192,7 +184,7 @@ def test_a_damaged_repository_is_no_reason_to_dream_without(workspace: Path, gon
     assert files == {name: (workspace / name).read_bytes() for name in files}
 
 
-def test_a_repository_that_a_dream_makes_is_told_and_its_first_lines_are_nobodys(tmp_path: Path) -> None:
+def test_a_repository_that_a_dream_makes_is_told_and_its_first_lines_are_nobodys(tmp_path):
     paths = small(tmp_path)
     shutil.rmtree(paths.workspace / ".git")
     remember(paths.workspace)
@@ -205,7 +197,7 @@ def test_a_repository_that_a_dream_makes_is_told_and_its_first_lines_are_nobodys
         assert [commit.author for commit in ws.dream.commits()][-1] == "nanobot <nanobot@dream>"
 
 
-def test_below_another_repository_that_no_version_is_kept_is_told(tmp_path: Path) -> None:
+def test_below_another_repository_that_no_version_is_kept_is_told(tmp_path):
     paths = small(tmp_path)
     shutil.rmtree(paths.workspace / ".git")
     git(tmp_path, "init", "-q")

@@ -1,9 +1,5 @@
 """What the rules cannot read, dumps of messages, is noted by the Dream that passes it and read by a model."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.cli.planned import change_lines
@@ -11,7 +7,6 @@ from nanomem_tui.core.errors import ModelError, NothingToDo
 from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.dreams.schedule import describe_dream
 from tests.dreams.dreaming import Dreaming, edit, fact, step, study
-from tests.dreams.pipeline import Bench
 from tests.dreams.test_run import fresh
 from tests.model.server import status
 
@@ -19,12 +14,12 @@ RAW = "[RAW] 2 messages\n[2026-05-01T10:00] USER: I am allergic to penicillin\n[
 DUMP = "[RAW] 1 messages\n[2026-05-01T10:00] USER: I have a new job at the harbour and two cats."
 
 
-def unread(on: Bench) -> list[int]:
+def unread(on):
     return [entry.cursor for entry in on.dreams.queue().unread]
 
 
 @pytest.mark.parametrize("content", [RAW, DUMP])
-def test_an_entry_that_the_rules_cannot_read_waits_for_a_model_and_is_named(tmp_path: Path, content: str) -> None:
+def test_an_entry_that_the_rules_cannot_read_waits_for_a_model_and_is_named(tmp_path, content):
     on = fresh(tmp_path)
     on.remember(content, "- [durable] User plays chess")
     result = on.dreams.run()
@@ -38,13 +33,13 @@ def test_an_entry_that_the_rules_cannot_read_waits_for_a_model_and_is_named(tmp_
     assert (unread(on), on.dreams.status()["unprocessed"]) == ([], 2)
 
 
-def test_a_title_a_question_and_small_talk_are_read(tmp_path: Path) -> None:
+def test_a_title_a_question_and_small_talk_are_read(tmp_path):
     on = fresh(tmp_path)
     on.remember("Summary of the session\n## Decisions\n- [durable] User plays chess", "Hi!", "How are you?")
     assert (on.dreams.run().unread, unread(on)) == ((), [])
 
 
-def test_many_entries_are_one_note_and_what_is_not_read_changes_nothing_else(tmp_path: Path) -> None:
+def test_many_entries_are_one_note_and_what_is_not_read_changes_nothing_else(tmp_path):
     on = fresh(tmp_path)
     on.remember(*(f"{DUMP} It was day {number}." for number in range(60)))
     before = on.texts()
@@ -57,14 +52,14 @@ def test_many_entries_are_one_note_and_what_is_not_read_changes_nothing_else(tmp
         on.dreams.run()
 
 
-def test_a_dry_run_notes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_notes_nothing(tmp_path):
     on = fresh(tmp_path)
     on.remember(RAW)
     assert on.dreams.run(dry_run=True).unread == (1,)
     assert (unread(on), on.dreams.status()["unprocessed"]) == ([], 1)
 
 
-def test_a_model_reads_what_the_rules_could_not_when_nothing_is_new(tmp_path: Path) -> None:
+def test_a_model_reads_what_the_rules_could_not_when_nothing_is_new(tmp_path):
     penicillin = "- User is allergic to penicillin"
     on = Dreaming(tmp_path, (RAW, DUMP), study(fact("penicillin", 21)), step(edit("add", 21, new=penicillin)))
     assert on.bench.dreams.run(dreamer="rules").unread == (21, 22)
@@ -77,7 +72,7 @@ def test_a_model_reads_what_the_rules_could_not_when_nothing_is_new(tmp_path: Pa
     assert (unread(on.bench), penicillin in on.user) == ([21, 22], False)
 
 
-def test_new_entries_come_first_and_those_that_fit_are_read_again(tmp_path: Path) -> None:
+def test_new_entries_come_first_and_those_that_fit_are_read_again(tmp_path):
     on = Dreaming(tmp_path, (RAW, DUMP), study())
     on.bench.dreams.run(dreamer="rules")
     on.bench.remember("- [durable] User plays chess", first=23)
@@ -88,14 +83,14 @@ def test_new_entries_come_first_and_those_that_fit_are_read_again(tmp_path: Path
     assert (again.again, again.remaining, unread(on.bench)) == ((21,), 1, [22])
 
 
-def test_a_model_that_fails_leaves_them_waiting(tmp_path: Path) -> None:
+def test_a_model_that_fails_leaves_them_waiting(tmp_path):
     on = Dreaming(tmp_path, (RAW,), status(400, "no"))
     on.bench.dreams.run(dreamer="rules")
     on.fails(ModelError)
     assert unread(on.bench) == [21]
 
 
-def test_what_is_no_longer_in_the_archive_waits_no_more_and_a_broken_note_is_none(tmp_path: Path) -> None:
+def test_what_is_no_longer_in_the_archive_waits_no_more_and_a_broken_note_is_none(tmp_path):
     on = fresh(tmp_path)
     on.remember(RAW, DUMP)
     on.dreams.run()
@@ -106,7 +101,7 @@ def test_what_is_no_longer_in_the_archive_waits_no_more_and_a_broken_note_is_non
     assert unread(on) == []
 
 
-def test_an_undo_says_what_waits_no_longer() -> None:
+def test_an_undo_says_what_waits_no_longer():
     change = Change("hunk", "unread_1_1", {"entries": [1, 2]}, None)
     lines = change_lines([new_operation("undo", "undo", [change])])
     assert lines[1] == "  2 entries no longer wait for a model"

@@ -1,14 +1,10 @@
 """No secret of an entry or a memory file reaches the endpoint of a model, and what the model leaves alone stays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import MaskedFiles, on_its_line
 from tests.dreams.dreaming import Dreaming, edit, fact, step, study
-from tests.model.server import Asked, Reply
 from tests.store.git_samples import needs_git
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -17,12 +13,12 @@ FILE = f"# User\n- NAS password: hunter2secret!\n- key\n{KEY}\n- token {TOKEN} o
 MASK = MaskedFiles({"": FILE}).files[""]
 
 
-def line(number: int) -> str:
+def line(number):
     return MASK.split("\n")[number - 1]
 
 
 @needs_git
-def test_no_secret_of_an_entry_or_a_file_is_in_a_question(tmp_path: Path) -> None:
+def test_no_secret_of_an_entry_or_a_file_is_in_a_question(tmp_path):
     said = f"- [durable] The password for the router is tulip-42x!\n- the token {TOKEN} of CI has a new owner, Anna"
     number = FILE.split("\n").index("- Likes tea") + 1
     on = Dreaming(
@@ -43,8 +39,8 @@ def test_no_secret_of_an_entry_or_a_file_is_in_a_question(tmp_path: Path) -> Non
 
 
 @needs_git
-def test_a_masked_secret_is_written_nowhere_else(tmp_path: Path) -> None:
-    def copies(asked: Asked) -> Reply:
+def test_a_masked_secret_is_written_nowhere_else(tmp_path):
+    def copies(asked):
         at = asked.text.index("[GitHub token #")
         return step(edit("add", 21, new=f"- The token is {asked.text[at : at + 24]}"))
 
@@ -53,7 +49,7 @@ def test_a_masked_secret_is_written_nowhere_else(tmp_path: Path) -> None:
     assert ([one.why for one in result.refused], result.files) == (["it holds a secret: GitHub token"], {})
 
 
-def test_each_line_has_its_own_mask_and_is_put_back() -> None:
+def test_each_line_has_its_own_mask_and_is_put_back():
     lines = FILE.split("\n")
     assert len(MASK.split("\n")) == len(lines)
     veil = MaskedFiles({"USER.md": FILE})
@@ -61,13 +57,13 @@ def test_each_line_has_its_own_mask_and_is_put_back() -> None:
         assert veil.lift(LineEdit("remove", "USER.md", line=number, old=line(number))).old == real
 
 
-def test_two_values_never_have_one_mask() -> None:
+def test_two_values_never_have_one_mask():
     text = "".join(f"- password: pass{number}word\n" for number in range(900))
     veil = MaskedFiles({"USER.md": text})
     assert len(set(veil.files["USER.md"].split("\n"))) == 901
 
 
-def test_a_kept_edit_is_put_on_the_one_line_that_was_masked() -> None:
+def test_a_kept_edit_is_put_on_the_one_line_that_was_masked():
     there = f"- token {TOKEN} of CI"
     masked = line(FILE.split("\n").index(there) + 1)
     kept = LineEdit("replace", "USER.md", old=masked, new=f"{masked}, owner Anna")

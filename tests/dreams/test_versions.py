@@ -1,10 +1,6 @@
 """Every version of the memory files, on real repositories."""
 
-from __future__ import annotations
-
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +12,15 @@ from tests.dreams.test_run import fresh
 
 
 @pytest.fixture
-def workspace(sample_copy: Callable[[str], Path]) -> Path:
+def workspace(sample_copy):
     return sample_copy("nb035") / "home" / ".nanobot" / "workspace"
 
 
-def git(workspace: Path, *words: str) -> str:
+def git(workspace, *words):
     return subprocess.run(["git", *words], cwd=workspace, capture_output=True, text=True, check=True).stdout
 
 
-def test_each_version_holds_what_git_says(workspace: Path) -> None:
+def test_each_version_holds_what_git_says(workspace):
     shas = git(workspace, "rev-list", "--first-parent", "HEAD").split()
     with open_workspace(workspace) as ws:
         found = list(ws.dream.versions.newest_first())
@@ -38,7 +34,7 @@ def test_each_version_holds_what_git_says(workspace: Path) -> None:
             assert ws.dream.versions.text(NOW, path) == (workspace / path).read_text()
 
 
-def test_where_no_versions_are_kept_there_is_only_now(tmp_path: Path) -> None:
+def test_where_no_versions_are_kept_there_is_only_now(tmp_path):
     on = fresh(tmp_path)
     (on.paths.workspace / "USER.md").write_text("- tea\n")
     assert list(on.dreams.versions.newest_first()) == []
@@ -47,7 +43,7 @@ def test_where_no_versions_are_kept_there_is_only_now(tmp_path: Path) -> None:
         on.dreams.versions.text("abcdef12", "USER.md")
 
 
-def test_a_file_is_brought_back_byte_for_byte_as_one_operation(workspace: Path) -> None:
+def test_a_file_is_brought_back_byte_for_byte_as_one_operation(workspace):
     path = "memory/MEMORY.md"
     with open_workspace(workspace) as ws:
         for commit in ws.dream.commits()[::4]:
@@ -64,7 +60,7 @@ def test_a_file_is_brought_back_byte_for_byte_as_one_operation(workspace: Path) 
             assert (workspace / path).read_bytes() == before
 
 
-def test_bytes_that_are_no_text_are_not_brought_back_changed(workspace: Path) -> None:
+def test_bytes_that_are_no_text_are_not_brought_back_changed(workspace):
     (workspace / "USER.md").write_bytes(b"# User\n- \xff\n")
     git(workspace, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qam", "edit")
     sha = git(workspace, "rev-parse", "HEAD").strip()
@@ -73,7 +69,7 @@ def test_bytes_that_are_no_text_are_not_brought_back_changed(workspace: Path) ->
         ws.dream.restore(sha, "USER.md", as_of=True)
 
 
-def test_an_edit_that_no_commit_holds_is_named_before_it_is_lost(workspace: Path) -> None:
+def test_an_edit_that_no_commit_holds_is_named_before_it_is_lost(workspace):
     file = workspace / "USER.md"
     with open_workspace(workspace) as ws:
         oldest = [saved for saved in ws.dream.versions.of_file("USER.md") if saved.sha][-1]
@@ -91,7 +87,7 @@ def test_an_edit_that_no_commit_holds_is_named_before_it_is_lost(workspace: Path
         assert file.read_text() == edited
 
 
-def test_only_one_file_alone_is_brought_back(workspace: Path) -> None:
+def test_only_one_file_alone_is_brought_back(workspace):
     with open_workspace(workspace) as ws:
         sha = ws.dream.commits()[5].sha
         for named in ({}, {"file": "USER.md", "whole": True}, {"file": "USER.md", "hunk": 0}):
@@ -99,7 +95,7 @@ def test_only_one_file_alone_is_brought_back(workspace: Path) -> None:
                 ws.dream.restore_preview(sha, as_of=True, **named)
 
 
-def test_the_versions_of_a_file_are_those_that_git_logs(workspace: Path) -> None:
+def test_the_versions_of_a_file_are_those_that_git_logs(workspace):
     (workspace / "USER.md").write_text((workspace / "USER.md").read_text() + "- plays chess\n")
     with open_workspace(workspace) as ws:
         for path in TRACKED_FILES:

@@ -1,9 +1,6 @@
 """With the defaults a Dream reads its whole batch; what is over the limit of edits waits, and nothing is lost."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -25,16 +22,16 @@ MORE = (
 ).split()
 
 
-def lines_of(number: int) -> str:
+def lines_of(number):
     return "\n".join(f"- User likes {thing}" for thing in (THINGS[number], *MORE[2 * number : 2 * number + 2]))
 
 
-def marked(lines: str) -> str:
+def marked(lines):
     return lines.replace("- ", "- [permanent] ")
 
 
 @pytest.mark.slow
-def test_a_batch_of_twenty_entries_is_read_with_the_defaults_and_all_of_it_is_written(on: Bench) -> None:
+def test_a_batch_of_twenty_entries_is_read_with_the_defaults_and_all_of_it_is_written(on):
     on.remember(*(marked(lines_of(number)) for number in range(20)), first=21)
     result = on.dreams.run()
     assert (result.read, result.remaining, result.span) == (20, 0, "21 to 40")
@@ -43,12 +40,12 @@ def test_a_batch_of_twenty_entries_is_read_with_the_defaults_and_all_of_it_is_wr
     assert [line for number in range(20) for line in lines_of(number).split("\n") if line not in user] == []
 
 
-def test_the_next_twenty_are_those_of_the_next_dream(on: Bench) -> None:
+def test_the_next_twenty_are_those_of_the_next_dream(on):
     on.remember(*(f"- User likes {THINGS[number % 20]} number {number}" for number in range(50)), first=21)
     assert [on.dreams.run().read for _ in range(3)] == [20, 20, 10]
 
 
-def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on: Bench) -> None:
+def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on):
     many = "\n".join(f"- User likes {thing}" for thing in (*THINGS[:1], *THINGS[2:], *MORE[:21]))
     on.remember(marked(many), "- [permanent] User likes figs most of all", first=21)
     result = on.dreams.run()
@@ -61,20 +58,20 @@ def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on: Benc
     assert [line for line in asked if (line in user) == (line in waiting)] == [], "each at one place, none at both"
 
 
-def test_a_limit_of_the_settings_holds_for_each_entry(tmp_path: Path) -> None:
+def test_a_limit_of_the_settings_holds_for_each_entry(tmp_path):
     on = Bench(small(tmp_path), settings=Settings(dream_max_iterations=1))
     on.remember("- User likes tea\n- User likes figs", "- User likes rice", first=21)
     result = on.dreams.run()
     assert (result.read, len(result.edits), len(result.refused)) == (2, 2, 1)
 
 
-def test_a_limit_that_is_given_holds_for_the_whole_dream_and_the_rest_waits_for_the_next(on: Bench) -> None:
+def test_a_limit_that_is_given_holds_for_the_whole_dream_and_the_rest_waits_for_the_next(on):
     on.remember(*(marked(f"- User likes {thing}") for thing in THINGS), first=21)
     first = on.dreams.run(max_iterations=6)
     assert (first.read, first.remaining, first.refused) == (6, 14, ())
 
 
-def test_a_model_reads_the_whole_batch_with_the_defaults(tmp_path: Path) -> None:
+def test_a_model_reads_the_whole_batch_with_the_defaults(tmp_path):
     entries = tuple(f"- User likes {thing} number {number}" for number, thing in enumerate(THINGS))
     facts = [fact(f"User likes {thing} number {number}", 21 + number) for number, thing in enumerate(THINGS)]
     edits = [edit("add", 21 + at, new=f"- User likes {thing} number {at}") for at, thing in enumerate(THINGS)]
@@ -83,7 +80,7 @@ def test_a_model_reads_the_whole_batch_with_the_defaults(tmp_path: Path) -> None
     assert (result.read, len(result.edits), on.cursor) == (20, 20, "40")
 
 
-def test_a_model_that_repeats_a_refused_edit_is_stopped_after_the_second_time(tmp_path: Path) -> None:
+def test_a_model_that_repeats_a_refused_edit_is_stopped_after_the_second_time(tmp_path):
     wrong = edit("replace", 21, line=2, old="- no such line", new="- User prefers tea")
     on = Dreaming(
         tmp_path, ("- User prefers tea",), study(fact("User prefers tea", 21)), *[step(wrong, status="more")] * 9
@@ -95,7 +92,7 @@ def test_a_model_that_repeats_a_refused_edit_is_stopped_after_the_second_time(tm
     assert [hunk.edit.new for hunk in on.bench.review.waiting()] == ["- User prefers tea"]
 
 
-def test_a_model_that_repeats_what_it_may_never_write_is_stopped_and_its_other_edits_stay(tmp_path: Path) -> None:
+def test_a_model_that_repeats_what_it_may_never_write_is_stopped_and_its_other_edits_stay(tmp_path):
     bad, good = edit("add", 21, file="AGENTS.md", new="- tea"), edit("add", 21, new="- User prefers tea")
     script = [step(bad, good, status="more"), *[step(bad, status="more")] * 9]
     on = Dreaming(tmp_path, ("- User prefers tea",), study(fact("User prefers tea", 21)), *script)
@@ -104,7 +101,7 @@ def test_a_model_that_repeats_what_it_may_never_write_is_stopped_and_its_other_e
     assert [one.new for one in result.edits] == ["- User prefers tea"]
 
 
-def test_a_model_that_mends_a_refused_edit_goes_on(tmp_path: Path) -> None:
+def test_a_model_that_mends_a_refused_edit_goes_on(tmp_path):
     wrong = edit("replace", 21, line=2, old="- no such line", new="- User prefers tea")
     mended = edit("replace", 21, line=2, old="- a", new="- a, and prefers tea")
     script = [step(wrong, status="more"), step(mended, status="more"), NOTHING_MORE]
@@ -113,7 +110,7 @@ def test_a_model_that_mends_a_refused_edit_goes_on(tmp_path: Path) -> None:
     assert [one.new for one in result.edits] == ["- a, and prefers tea"]
 
 
-def test_the_command_says_which_entries_it_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_which_entries_it_read(tmp_path, capsys):
     from nanomem_tui.cli.main import run
 
     folder = tmp_path / "workspace"

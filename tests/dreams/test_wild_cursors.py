@@ -1,15 +1,10 @@
 """An archive whose cursors are out of order: what stands behind an outlier is still dreamt on, each entry once."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from nanomem_tui import Workspace, open_workspace
+from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NothingToDo, Refused
 
 FACTS = ("The router is a Fritzbox", "The plumber is Otto", "Backups go to the NAS", "The gate code is 7788",
@@ -17,7 +12,7 @@ FACTS = ("The router is a Fritzbox", "The plumber is Otto", "Backups go to the N
          "The attic has no heating")  # fmt: skip
 
 
-def append(folder: Path, *cursors: Any, first: int = 0) -> None:
+def append(folder, *cursors, first=0):
     """Append an entry for each of `cursors` with the next fact, as an agent does."""
     with (folder / "memory" / "history.jsonl").open("a", encoding="utf-8") as file:
         for number, cursor in enumerate(cursors, first):
@@ -32,35 +27,35 @@ def append(folder: Path, *cursors: Any, first: int = 0) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     found = tmp_path / "workspace"
     (found / "memory").mkdir(parents=True)
     (found / "memory" / "MEMORY.md").write_text("# Memory\n")
     return found
 
 
-def waiting(folder: Path) -> int:
+def waiting(folder):
     with open_workspace(folder) as ws:
         number = ws.dream.status()["unprocessed"]
         assert ws.history.count()["unprocessed"] == number
         return int(number)
 
 
-def dream(folder: Path, **named: Any) -> int:
+def dream(folder, **named):
     with open_workspace(folder) as ws:
         return ws.dream.run(**named).read
 
 
-def held(folder: Path) -> list[str]:
+def held(folder):
     text = (folder / "memory" / "MEMORY.md").read_text("utf-8")
     return [fact for fact in FACTS if fact in text]
 
 
-def cursor(folder: Path) -> str:
+def cursor(folder):
     return (folder / "memory" / ".dream_cursor").read_text().strip()
 
 
-def test_an_entry_behind_an_outlier_waits_and_is_dreamt_on_once(folder: Path) -> None:
+def test_an_entry_behind_an_outlier_waits_and_is_dreamt_on_once(folder):
     append(folder, 1, 900, 3)
     assert dream(folder) == 3
     assert (waiting(folder), cursor(folder)) == (0, "3")
@@ -72,7 +67,7 @@ def test_an_entry_behind_an_outlier_waits_and_is_dreamt_on_once(folder: Path) ->
         ws.dream.run()
 
 
-def test_an_outlier_that_the_agent_has_read_to_hides_nothing_behind_it(folder: Path) -> None:
+def test_an_outlier_that_the_agent_has_read_to_hides_nothing_behind_it(folder):
     append(folder, 1, 900, 3, 4)
     (folder / "memory" / ".dream_cursor").write_text("900")
     assert waiting(folder) == 2
@@ -85,9 +80,7 @@ def test_an_outlier_that_the_agent_has_read_to_hides_nothing_behind_it(folder: P
 
 @pytest.mark.parametrize("cursors", [(1, 2, 3, 2, 4), (5, 6, 7, 1, 2), (3, 3, 3), (1, 2, 2, 3), (9, 1, 8, 2, 7, 3)])
 @pytest.mark.parametrize("size", [1, 2, 20])
-def test_every_entry_is_read_whatever_the_numbers_and_the_batch(
-    cursors: tuple[int, ...], size: int, folder: Path
-) -> None:
+def test_every_entry_is_read_whatever_the_numbers_and_the_batch(cursors, size, folder):
     append(folder, *cursors)
     reads = 0
     for _ in range(20):
@@ -98,7 +91,7 @@ def test_every_entry_is_read_whatever_the_numbers_and_the_batch(
     assert held(folder) == list(FACTS[: len(cursors)])
 
 
-def test_a_number_that_comes_again_behind_what_was_read_is_a_new_entry(folder: Path) -> None:
+def test_a_number_that_comes_again_behind_what_was_read_is_a_new_entry(folder):
     append(folder, 1, 2)
     dream(folder)
     append(folder, 2, first=2)
@@ -106,7 +99,7 @@ def test_a_number_that_comes_again_behind_what_was_read_is_a_new_entry(folder: P
     assert FACTS[2] in held(folder)
 
 
-def test_an_archive_that_counts_from_one_again_is_dreamt_on(folder: Path) -> None:
+def test_an_archive_that_counts_from_one_again_is_dreamt_on(folder):
     append(folder, 41, 42, 43)
     dream(folder)
     append(folder, 1, 2, first=3)
@@ -114,7 +107,7 @@ def test_an_archive_that_counts_from_one_again_is_dreamt_on(folder: Path) -> Non
     assert cursor(folder) == "43", "an agent that dreams by numbers does not begin again"
 
 
-def test_undo_gives_the_entries_back_also_where_the_cursor_stood_still(folder: Path) -> None:
+def test_undo_gives_the_entries_back_also_where_the_cursor_stood_still(folder):
     append(folder, 41, 42, 43)
     dream(folder)
     append(folder, 1, first=3)
@@ -127,7 +120,7 @@ def test_undo_gives_the_entries_back_also_where_the_cursor_stood_still(folder: P
 
 
 @pytest.mark.parametrize("bad", ["4", -4, None, True, 4.0])
-def test_a_line_without_a_number_is_skipped_as_by_the_agent_and_named(bad: Any, folder: Path) -> None:
+def test_a_line_without_a_number_is_skipped_as_by_the_agent_and_named(bad, folder):
     append(folder, 1, bad, 3)
     with open_workspace(folder) as ws:
         result = ws.dream.run()
@@ -136,14 +129,14 @@ def test_a_line_without_a_number_is_skipped_as_by_the_agent_and_named(bad: Any, 
     assert (waiting(folder), dream(folder)) == (1, 1)
 
 
-def test_a_dream_cursor_far_ahead_is_still_refused_and_said(folder: Path) -> None:
+def test_a_dream_cursor_far_ahead_is_still_refused_and_said(folder):
     append(folder, 1, 900, 3)
     (folder / "memory" / ".dream_cursor").write_text("99999")
     with open_workspace(folder) as ws, pytest.raises(Refused, match="ahead of the last entry"):
         ws.dream.run()
 
 
-def test_compaction_of_the_archive_keeps_what_waits_behind_an_outlier(folder: Path) -> None:
+def test_compaction_of_the_archive_keeps_what_waits_behind_an_outlier(folder):
     append(folder, 1, 900, 3, 4)
     (folder / "memory" / ".dream_cursor").write_text("900")
     with open_workspace(folder) as ws:
@@ -151,10 +144,10 @@ def test_compaction_of_the_archive_keeps_what_waits_behind_an_outlier(folder: Pa
     assert waiting(folder) == 2
 
 
-def test_the_result_names_the_entries_that_it_read(folder: Path) -> None:
+def test_the_result_names_the_entries_that_it_read(folder):
     append(folder, 41, 42, 43, 44)
 
-    def span(make: Callable[[Workspace], Any]) -> str:
+    def span(make):
         with open_workspace(folder) as ws:
             return str(make(ws).span)
 

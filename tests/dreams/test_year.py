@@ -1,19 +1,13 @@
 """A year of Dreams: nothing goes unaccounted, no file outgrows its budget, one run or many, and once is enough."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from nanomem_tui.agents.archive import HistoryEntry, dump_entry
+from nanomem_tui.agents.archive import dump_entry
 from nanomem_tui.core.merge import hunks
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Limits
-from nanomem_tui.dreams.run import DreamResult
 from tests.conftest import LONG
 from tests.dreams import year
 from tests.dreams.pipeline import Bench
@@ -25,7 +19,7 @@ TELLING = re.compile(r"\d+(?:[.,:/-]\d+)*|(?<=[\w,;] )[A-ZÄÖÜ][\w’'-]*[\w]"
 """What must not get lost, read without the product's own rules: numbers, dates, and names within a sentence."""
 
 
-def started(folder: Path, entries: Sequence[HistoryEntry], files: dict[str, str] = year.START) -> Bench:
+def started(folder, entries, files=year.START):
     paths = small(folder)
     write(paths.workspace, {**files, "memory/.dream_cursor": "0"})
     git(paths.workspace, "commit", "-q", "-a", "-m", "dream: start")
@@ -33,7 +27,7 @@ def started(folder: Path, entries: Sequence[HistoryEntry], files: dict[str, str]
     return Bench(paths, settings=Settings(dream_max_iterations=100_000))
 
 
-def dreamt(on: Bench, batch: int) -> list[DreamResult]:
+def dreamt(on, batch):
     """Dreams until no entry waits."""
     results = []
     while on.dreams.status()["unprocessed"]:
@@ -41,11 +35,11 @@ def dreamt(on: Bench, batch: int) -> list[DreamResult]:
     return results
 
 
-def telling(text: str) -> set[str]:
+def telling(text):
     return set(TELLING.findall(text))
 
 
-def check_accounted(on: Bench, results: Sequence[DreamResult], entries: Sequence[HistoryEntry]) -> int:
+def check_accounted(on, results, entries):
     """Every name, number and date of a line that went is in a file, in the evidence, or named as superseded by it."""
     contents = {entry.cursor: entry.content for entry in entries}
     texts = dict(year.START)
@@ -65,7 +59,7 @@ def check_accounted(on: Bench, results: Sequence[DreamResult], entries: Sequence
     return gone
 
 
-def check_line(edit: LineEdit, texts: dict[str, str], contents: dict[int, str], newest: str) -> None:
+def check_line(edit, texts, contents, newest):
     assert edit.evidence
     assert all(cursor in contents for cursor in edit.evidence)
     if edit.op == "remove" and "until" in edit.old:
@@ -75,7 +69,7 @@ def check_line(edit: LineEdit, texts: dict[str, str], contents: dict[int, str], 
     assert not telling(edit.old) - telling(known) - set(re.findall(r"[\w.,:/’'-]+", known)), edit
 
 
-def check_year(tmp_path: Path, entries: Sequence[HistoryEntry], batches: Sequence[int]) -> list[DreamResult]:
+def check_year(tmp_path, entries, batches):
     """The whole of it; returns the Dreams of the first batch size."""
     ends, first = [], []
     for batch in batches:
@@ -104,13 +98,13 @@ def check_year(tmp_path: Path, entries: Sequence[HistoryEntry], batches: Sequenc
 
 
 @pytest.mark.slow
-def test_a_month_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_month_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path):
     results = check_year(tmp_path, year.generated(2000)[:60], (20, 7, 2000))
     assert sum(len(result.edits) for result in results) > 20
 
 
 @pytest.mark.slow
-def test_a_year_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_year_in_one_dream_or_many_is_the_same_and_loses_nothing(tmp_path):
     entries = year.generated() if LONG else year.generated()[:400]
     results = check_year(tmp_path, entries, (20, 2000))
     assert len(results) == len(entries) // 20

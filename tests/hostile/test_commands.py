@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.hostile.commands import Answer, commands, line_of, on_a_terminal
+from tests.hostile.commands import commands, line_of, on_a_terminal
 from tests.snapshots import hostile
 
 pytestmark = pytest.mark.slow
@@ -20,16 +18,16 @@ NAMES = ("id", "key", "name", "cursor", "session_key", "path", "file", "sha", "s
 
 
 @pytest.fixture(scope="module")
-def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile_home(tmp_path_factory):
     return hostile.build(tmp_path_factory.mktemp("hostile") / ".nanobot").parent
 
 
 @pytest.fixture
-def workspace(hostile_home: Path, tmp_path: Path) -> Path:
+def workspace(hostile_home, tmp_path):
     return moved_in(hostile_home, tmp_path)
 
 
-def moved_in(built: Path, folder: Path) -> Path:
+def moved_in(built, folder):
     """The workspace of a copy of a home, which is the agent's own."""
     home = folder / ".nanobot"
     shutil.copytree(built, home, symlinks=True)
@@ -37,14 +35,14 @@ def moved_in(built: Path, folder: Path) -> Path:
     return home / "workspace"
 
 
-def obeyed(raw: bytes) -> set[str]:
+def obeyed(raw):
     """What a terminal would obey, or a reader not see, of what came out; an escape sequence of colour too."""
     said = raw.replace(b"\r\x1b[K", b"").replace(b"\r\n", b"\n").decode("utf-8", "replace")  # our own line of progress
     controls = {c for c in said if (ord(c) < 32 and c not in OURS) or 0x7F <= ord(c) <= 0x9F}
     return controls | (set(said) & set(hostile.FORBIDDEN_CHARACTERS))
 
 
-def faults(answers: list[Answer]) -> list[str]:
+def faults(answers):
     """Each answer that is not words and an exit code, one line for each."""
     found = []
     for line, raw, code in answers:
@@ -60,14 +58,14 @@ def faults(answers: list[Answer]) -> list[str]:
     return found
 
 
-def document(raw: bytes) -> Any:
+def document(raw):
     """The JSON document after the notes that went to stderr; an error when there is none."""
     lines = raw.replace(b"\r\n", b"\n").decode().split("\n")
     first = next((number for number, line in enumerate(lines) if line[:1] in {"{", "[", '"'}), 0)
     return json.JSONDecoder().raw_decode("\n".join(lines[first:]))[0]
 
 
-def parses(raw: bytes) -> bool:
+def parses(raw):
     """Whether there is such a document."""
     try:
         document(raw)
@@ -76,7 +74,7 @@ def parses(raw: bytes) -> bool:
     return True
 
 
-def read_lines() -> list[list[str]]:
+def read_lines():
     """Every command without anything that it does not need, and every list as JSON too."""
     lines = []
     for path, command in commands():
@@ -86,12 +84,12 @@ def read_lines() -> list[list[str]]:
     return lines
 
 
-def hostile_lines() -> list[list[str]]:
+def hostile_lines():
     """The same, and every command with an option that it does not have."""
     return read_lines() + [[*path, f"--{WORDS}"] for path, _ in commands()]
 
 
-def shown_lines(workspace: Path, scratch: Path) -> list[list[str]]:
+def shown_lines(workspace, scratch):
     """`show`, `history` and the like of what the lists beside them name."""
     known = dict(commands())
     lists = [path for path in known if path[-1] == "list"]
@@ -112,23 +110,21 @@ def shown_lines(workspace: Path, scratch: Path) -> list[list[str]]:
     return lines
 
 
-def test_a_few_commands_send_the_terminal_nothing_of_a_memory(workspace: Path, tmp_path: Path) -> None:
+def test_a_few_commands_send_the_terminal_nothing_of_a_memory(workspace, tmp_path):
     lines = [["memory", "list"], ["memory", "list", "--json"], ["session", "list"], ["dream", "log"], ["files", "list"],
              ["record", "goal", "list"], ["session", "show", "--", WORDS], ["--" + WORDS]]  # fmt: skip
     assert faults(on_a_terminal(workspace, lines, tmp_path)) == []
 
 
 @pytest.mark.slow
-def test_every_command_sends_the_terminal_nothing_of_a_memory_and_of_its_arguments(
-    workspace: Path, tmp_path: Path
-) -> None:
+def test_every_command_sends_the_terminal_nothing_of_a_memory_and_of_its_arguments(workspace, tmp_path):
     lines = hostile_lines()
     assert len(lines) > 500
     assert faults(on_a_terminal(workspace, lines, tmp_path)) == []
 
 
 @pytest.mark.slow
-def test_all_that_the_lists_name_is_shown_without_an_escape(workspace: Path, tmp_path: Path) -> None:
+def test_all_that_the_lists_name_is_shown_without_an_escape(workspace, tmp_path):
     lines = shown_lines(workspace, tmp_path)
     assert len(lines) > 100
     assert faults(on_a_terminal(workspace, lines, tmp_path)) == []
@@ -145,7 +141,7 @@ CHANGING = (
 
 
 @pytest.mark.slow
-def test_what_is_really_changed_is_told_without_an_escape(workspace: Path, tmp_path: Path) -> None:
+def test_what_is_really_changed_is_told_without_an_escape(workspace, tmp_path):
     """Each change made, by words of an attack and by ids that are there, then taken back."""
     known = {"/".join(path) for path, _ in commands()}
     ids = [document(raw) for _, raw, _ in on_a_terminal(workspace, [["memory", "list", "--json"]], tmp_path)]

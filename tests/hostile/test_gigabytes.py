@@ -3,14 +3,11 @@
 The files are sparse: they take no room on the disk.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -28,13 +25,13 @@ SIZE, MEMORY, SECONDS = 5 << 30, 2 << 30, 20.0
 ALL = (*SOFT, *(place for places in PLACES.values() if places is not SOFT for place in places))
 
 
-def gigabytes(path: Path) -> None:
+def gigabytes(path):
     with path.open("wb") as file:
         file.write(b"# first line\n")
         file.truncate(SIZE)
 
 
-def run(workspace: Path, *line: str) -> subprocess.CompletedProcess[str]:
+def run(workspace, *line):
     """One command that may have 2 GB of address space, and must end in time."""
     began = time.monotonic()
     done = subprocess.run(
@@ -50,7 +47,7 @@ def run(workspace: Path, *line: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["USER.md", "memory/history.jsonl"])
-def test_the_doctor_names_it_and_what_to_do(workspace: Path, place: str) -> None:
+def test_the_doctor_names_it_and_what_to_do(workspace, place):
     planted(workspace, gigabytes, place)
     done = run(workspace, "doctor")
     [line] = [line for line in done.stdout.splitlines() if "more than 1,024 MB" in line or "more than 256" in line]
@@ -60,7 +57,7 @@ def test_the_doctor_names_it_and_what_to_do(workspace: Path, place: str) -> None
 
 
 @pytest.mark.slow
-def test_what_stands_beside_it_is_there(workspace: Path) -> None:
+def test_what_stands_beside_it_is_there(workspace):
     for place in ("USER.md", "memory/2026-01-01.md", "memory/session-state/telegram_1.md"):
         planted(workspace, gigabytes, place)
     assert "moonlit" in run(workspace, "memory", "add", "--text", "Walks the moonlit quay").stdout
@@ -71,7 +68,7 @@ def test_what_stands_beside_it_is_there(workspace: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_session_of_gigabytes_hides_no_other(workspace: Path) -> None:
+def test_a_session_of_gigabytes_hides_no_other(workspace):
     paths = find_workspace(workspace)
     folder = next(one for one in session_folders(paths, detect(paths)) if any(one.glob("*.jsonl")))
     before = run(workspace, "session", "list").stdout
@@ -80,20 +77,20 @@ def test_a_session_of_gigabytes_hides_no_other(workspace: Path) -> None:
     assert all(line.split()[0] in after for line in before.splitlines()[1:] if line.split())
 
 
-def test_a_line_without_an_end_is_not_held_whole(tmp_path: Path) -> None:
+def test_a_line_without_an_end_is_not_held_whole(tmp_path):
     gigabytes(tmp_path / "one.jsonl")
     with pytest.raises(NanomemError, match="more than 256 MB"):
         list(chunks(tmp_path / "one.jsonl"))
 
 
-def test_one_that_grows_while_it_is_read_ends_too(tmp_path: Path) -> None:
+def test_one_that_grows_while_it_is_read_ends_too(tmp_path):
     path = tmp_path / "grows"
     path.write_bytes(b"x" * 100)
     with path.open("rb") as file, pytest.raises(OSError, match="more than"):
         files.read_all(file, path, 99)
 
 
-def test_the_library_says_it_as_well(workspace: Path) -> None:
+def test_the_library_says_it_as_well(workspace):
     planted(workspace, gigabytes, "USER.md")
     with open_workspace(workspace) as ws, pytest.raises(NanomemError, match="more than"):
         ws.documents.read("USER.md")
@@ -101,7 +98,7 @@ def test_the_library_says_it_as_well(workspace: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ALL)
-def test_no_command_fills_the_memory_or_waits(workspace: Path, place: str) -> None:
+def test_no_command_fills_the_memory_or_waits(workspace, place):
     planted(workspace, gigabytes, place)
     for line in few():
         if line[0] != "backup":  # it takes a copy of all of it, in pieces

@@ -30,7 +30,7 @@ KEYS = (
 )  # fmt: skip
 
 
-def tell(ws: Workspace, key: str, **where: str) -> None:
+def tell(ws, key, **where):
     body = {
         "session_key": f"telegram:{key}",
         "channel": "telegram",
@@ -65,7 +65,7 @@ WAYS: dict[str, Callable[[Workspace, str], object]] = {
 }  # fmt: skip
 
 
-def tree(folder: Path, *but: Path) -> dict[str, bytes]:
+def tree(folder, *but):
     """All files below a folder, without those below others."""
     return {
         str(path): path.read_bytes()
@@ -75,13 +75,13 @@ def tree(folder: Path, *but: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.chdir(tmp_path)
     return place_in(tmp_path)
 
 
-def place_in(top: Path) -> Path:
+def place_in(top):
     """A folder four levels above a workspace, with files that nothing may touch."""
     home = top / "user" / "deep" / "er"
     make_home(home, items=2, lessons=1)
@@ -91,7 +91,7 @@ def place_in(top: Path) -> Path:
     return top
 
 
-def reached(place: Path, way: str) -> tuple[int, list[str]]:
+def reached(place, way):
     """Use every key in one way: how many were taken, and the files outside of the home that were touched."""
     agent = next(place.rglob("workspace")).parent
     before, tmp = tree(place, agent), set(os.listdir("/tmp"))
@@ -110,7 +110,7 @@ def reached(place: Path, way: str) -> tuple[int, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-def test_nothing_is_written_outside_of_the_home(place: Path, way: str) -> None:
+def test_nothing_is_written_outside_of_the_home(place, way):
     agent = next(place.rglob("workspace")).parent
     done, touched = reached(place, way)
     assert touched == []
@@ -121,7 +121,7 @@ def test_nothing_is_written_outside_of_the_home(place: Path, way: str) -> None:
         ] == []
 
 
-def test_what_is_not_a_memory_file_is_not_edited(place: Path) -> None:
+def test_what_is_not_a_memory_file_is_not_edited(place):
     workspace = next(place.rglob("workspace"))
     before = tree(workspace)
     with open_workspace(workspace) as ws:
@@ -139,7 +139,7 @@ def test_what_is_not_a_memory_file_is_not_edited(place: Path) -> None:
     assert {Path(name).relative_to(workspace).as_posix() for name in after if "/nanomem/" not in name} == set()
 
 
-def test_two_chats_never_share_a_log(place: Path) -> None:
+def test_two_chats_never_share_a_log(place):
     workspace = next(place.rglob("workspace"))
     told: dict[str, str] = {}
     with open_workspace(workspace) as ws:
@@ -157,7 +157,7 @@ def test_two_chats_never_share_a_log(place: Path) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_an_id_file_of_the_agent_that_is_a_path_is_none(place: Path, key: str) -> None:
+def test_an_id_file_of_the_agent_that_is_a_path_is_none(place, key):
     agent = next(place.rglob("workspace")).parent
     named = agent / "workspace" / ".nanobot" / "workspace-id"
     named.parent.mkdir()
@@ -172,7 +172,7 @@ def test_an_id_file_of_the_agent_that_is_a_path_is_none(place: Path, key: str) -
 @pytest.mark.parametrize(
     "key", ["../../outside", "/tmp/nanomem-outside", "a\0b", "\n", "..", "x" * 5_000, "．．／outside"]
 )
-def test_keys_in_files_that_others_wrote(place: Path, key: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_keys_in_files_that_others_wrote(place, key, capfd):
     """A transcript, a log, an archive, lessons and items whose fields are such keys: read, compacted, exported."""
     agent = next(place.rglob("workspace")).parent
     workspace, memory = agent / "workspace", agent / "workspace" / "memory"
@@ -210,7 +210,7 @@ def test_keys_in_files_that_others_wrote(place: Path, key: str, capfd: pytest.Ca
 @pytest.mark.parametrize(
     "target", ["../../../../outside", "/tmp/nanomem-outside", "refs/heads/../../../../outside", "refs/heads/a\0b"]
 )
-def test_a_branch_that_is_a_path_moves_nothing_outside(place: Path, target: str) -> None:
+def test_a_branch_that_is_a_path_moves_nothing_outside(place, target):
     agent = next(place.rglob("workspace")).parent
     with open_workspace(agent / "workspace") as ws:
         ws.documents.edit("USER.md", "# User\n\n- one\n")

@@ -1,11 +1,7 @@
 """Whatever the umask, what a command makes can be read by its owner alone."""
 
-from __future__ import annotations
-
 import os
 import stat
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -28,14 +24,14 @@ CHANGING = (
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+def umask(request):
     before = os.umask(request.param)
     yield request.param
     os.umask(before)
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     home = make_home(tmp_path / "home", lessons=1)
     for name, variable in (("state", "XDG_STATE_HOME"), ("cfg", "XDG_CONFIG_HOME"), ("cache", "XDG_CACHE_HOME")):
         monkeypatch.setenv(variable, str(tmp_path / name))
@@ -44,7 +40,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def open_to_others(folder: Path, known: set[Path]) -> list[str]:
+def open_to_others(folder, known):
     """What others could read of what is there and was not before; an agent's own files are as it made them."""
     found = (path for path in sorted(folder.rglob("*")) if path not in known and not path.is_symlink())
     return [
@@ -54,12 +50,12 @@ def open_to_others(folder: Path, known: set[Path]) -> list[str]:
     ]
 
 
-def agents(name: str) -> bool:
+def agents(name):
     """Whether it is a file that the agent must be able to read, in a mode that it chose for its own."""
     return "/.git/" in f"/{name}" or "workspace/memory/" in name
 
 
-def test_what_changing_commands_make_is_their_owners(umask: int, workspace: Path, tmp_path: Path) -> None:
+def test_what_changing_commands_make_is_their_owners(umask, workspace, tmp_path):
     known = set(tmp_path.rglob("*"))
     for line in CHANGING:
         assert run(list(line)) in (0, 1), line
@@ -67,7 +63,7 @@ def test_what_changing_commands_make_is_their_owners(umask: int, workspace: Path
     assert [name for name in made if not agents(name)] == [], oct(umask)
 
 
-def made_by_all(workspace: Path, folder: Path) -> tuple[int, list[str]]:
+def made_by_all(workspace, folder):
     """How many files and folders all commands made below `folder`, and which of ours others could read."""
     known = {*folder.rglob("*"), folder / "lines.json"}
     lines = [line_of(path, command, "tea") for path, command in commands()]
@@ -77,7 +73,7 @@ def made_by_all(workspace: Path, folder: Path) -> tuple[int, list[str]]:
 
 
 @pytest.mark.slow
-def test_no_command_makes_a_file_that_others_read(umask: int, workspace: Path, tmp_path: Path) -> None:
+def test_no_command_makes_a_file_that_others_read(umask, workspace, tmp_path):
     number, of_others = made_by_all(workspace, tmp_path)
     assert number > 20
     assert of_others == []

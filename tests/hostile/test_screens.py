@@ -1,11 +1,8 @@
 """Every screen on a terminal, with hostile words in all that it shows: nothing comes out that a terminal would obey."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,12 +31,12 @@ if opening.opened is not None:
 
 
 @pytest.fixture(scope="module")
-def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile_home(tmp_path_factory):
     return hostile.build(tmp_path_factory.mktemp("hostile") / ".nanobot")
 
 
 @contextmanager
-def on(workspace: Path, screen: str, columns: int) -> Iterator[Terminal]:
+def on(workspace, screen, columns):
     """The console in a terminal, with that screen first."""
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "TZ", "LANG"}}
     env = {**kept, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -55,7 +52,7 @@ def on(workspace: Path, screen: str, columns: int) -> Iterator[Terminal]:
         child.close(force=True)
 
 
-def led_through(workspace: Path, screen: str) -> None:
+def led_through(workspace, screen):
     """Press every key of a screen; nothing may come out that a terminal would obey. Raises AssertionError."""
     with on(workspace, screen, 150) as console:
         console.shows("quit")
@@ -69,7 +66,7 @@ def led_through(workspace: Path, screen: str) -> None:
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_no_screen_sends_it_to_the_terminal(hostile_home: Path, tmp_path: Path, screen: str) -> None:
+def test_no_screen_sends_it_to_the_terminal(hostile_home, tmp_path, screen):
     home = tmp_path / ".nanobot"
     shutil.copytree(hostile_home.parent, home, symlinks=True)
     led_through(home / "workspace", screen)

@@ -7,13 +7,11 @@ import shutil
 import socket
 import stat
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import demo
-from tests.hostile.commands import Answer, commands, line_of, on_a_terminal
+from tests.hostile.commands import commands, line_of, on_a_terminal
 from tests.store.git_samples import needs_git
 
 pytestmark = pytest.mark.slow
@@ -22,16 +20,16 @@ WORDS = "tea"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory):
     return demo.build(tmp_path_factory.mktemp("traps") / ".nanobot").parent
 
 
 @pytest.fixture
-def workspace(built: Path, tmp_path: Path) -> Path:
+def workspace(built, tmp_path):
     return moved_in(built, tmp_path)
 
 
-def moved_in(built: Path, folder: Path) -> Path:
+def moved_in(built, folder):
     """The workspace of a copy of a home."""
     home = folder / "home" / ".nanobot"
     shutil.copytree(built, home, symlinks=True)
@@ -42,11 +40,11 @@ def moved_in(built: Path, folder: Path) -> Path:
     return home / "workspace"
 
 
-def lines_of_all() -> list[list[str]]:
+def lines_of_all():
     return [line_of(path, command, WORDS) for path, command in commands()]
 
 
-def few() -> list[list[str]]:
+def few():
     return [
         ["memory", "status"], ["doctor"], ["memory", "list"], ["session", "list"], ["history", "list"], ["wal", "list"],
         ["dream", "log"], ["dream", "status"], ["files", "list"], ["files", "show", "USER.md"], ["recall", WORDS],
@@ -54,7 +52,7 @@ def few() -> list[list[str]]:
     ]  # fmt: skip
 
 
-def unwell(answers: list[Answer]) -> list[str]:
+def unwell(answers):
     """Those that did not end in time with words."""
     return [
         f"{' '.join(line)[:80]}: {code}: {raw[-200:]!r}"
@@ -63,7 +61,7 @@ def unwell(answers: list[Answer]) -> list[str]:
     ]
 
 
-def outside(tmp_path: Path) -> Path:
+def outside(tmp_path):
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "kept.md").write_text("# Not of this workspace\n")
@@ -72,18 +70,18 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+def tree(folder):
     return {
         str(path.relative_to(folder)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in sorted(folder.rglob("*"))
     }
 
 
-def fifo(path: Path) -> None:
+def fifo(path):
     os.mkfifo(path)
 
 
-def unix_socket(path: Path) -> None:
+def unix_socket(path):
     listener = socket.socket(socket.AF_UNIX)
     here = os.open(".", os.O_RDONLY)
     try:
@@ -95,19 +93,19 @@ def unix_socket(path: Path) -> None:
         listener.close()
 
 
-def folder(path: Path) -> None:
+def folder(path):
     path.mkdir()
 
 
-def endless_device(path: Path) -> None:
+def endless_device(path):
     os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))  # /dev/zero
 
 
-def link_to_itself(path: Path) -> None:
+def link_to_itself(path):
     path.symlink_to(path.name)
 
 
-def link_outside(path: Path) -> None:
+def link_outside(path):
     path.symlink_to(path.parents[1] / "nowhere" / "at" / "all")
 
 
@@ -123,7 +121,7 @@ PLACES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def planted(workspace: Path, make: Callable[[Path], None], place: str) -> None:
+def planted(workspace, make, place):
     path = workspace / place
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
@@ -134,7 +132,7 @@ def planted(workspace: Path, make: Callable[[Path], None], place: str) -> None:
 
 
 @pytest.mark.parametrize("make", [fifo, unix_socket, folder, link_to_itself], ids=lambda make: make.__name__)
-def test_what_is_no_file_blocks_no_command(workspace: Path, tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_what_is_no_file_blocks_no_command(workspace, tmp_path, make):
     for place in ("USER.md", "memory/history.jsonl", "memory/.cursor", ".git/HEAD", "memory/session-state/x.md"):
         planted(workspace, make, place)
     assert unwell(on_a_terminal(workspace, few(), tmp_path)) == []
@@ -146,9 +144,7 @@ TRAPS = (fifo, unix_socket, folder, endless_device, link_to_itself, link_outside
 @pytest.mark.slow
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("make", TRAPS, ids=lambda make: make.__name__)
-def test_no_trap_in_any_place_blocks_a_command(
-    workspace: Path, tmp_path: Path, make: Callable[[Path], None], places: tuple[str, ...]
-) -> None:
+def test_no_trap_in_any_place_blocks_a_command(workspace, tmp_path, make, places):
     try:
         for place in places:
             planted(workspace, make, place)
@@ -158,7 +154,7 @@ def test_no_trap_in_any_place_blocks_a_command(
 
 
 @pytest.mark.slow
-def test_no_command_writes_through_a_link_that_leads_outside(workspace: Path, tmp_path: Path) -> None:
+def test_no_command_writes_through_a_link_that_leads_outside(workspace, tmp_path):
     away = outside(tmp_path)
     for place, target in (
         ("USER.md", "kept.md"), ("memory/MEMORY.md", "kept.md"), ("memory/2026-01-01.md", "kept.md"),
@@ -166,7 +162,7 @@ def test_no_command_writes_through_a_link_that_leads_outside(workspace: Path, tm
         ("memory/LESSONS.jsonl", "new.jsonl"),
         ("memory/LTM_SNAPSHOT.json", "new.json"),
     ):  # fmt: skip
-        planted(workspace, lambda path, to=target: path.symlink_to(away / to), place)  # type: ignore[misc]
+        planted(workspace, lambda path, to=target: path.symlink_to(away / to), place)
     before = tree(away)
     changing = [
         [*line, "--yes"] for line in (["memory", "compact"], ["memory", "lessons", "compact"], ["doctor", "--fix"])
@@ -181,7 +177,7 @@ HOOKS = ("pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "post-
          "reference-transaction", "pre-auto-gc", "post-index-change", "fsmonitor-watchman")  # fmt: skip
 
 
-def armed(workspace: Path, folder_: Path) -> Path:
+def armed(workspace, folder_):
     """Hooks, filters and programs for everything in the workspace's repository; the file that any of them writes."""
     ran = folder_ / "ran"
     script = folder_ / "script"
@@ -204,7 +200,7 @@ def armed(workspace: Path, folder_: Path) -> Path:
     return ran
 
 
-def lines_in_a_repository(workspace: Path, folder_: Path) -> list[list[str]]:
+def lines_in_a_repository(workspace, folder_):
     """Every command, and edits that make commits."""
     return [
         *lines_of_all(), ["files", "edit", "USER.md", "--from", str(_edited(workspace, folder_))], ["undo"],
@@ -214,7 +210,7 @@ def lines_in_a_repository(workspace: Path, folder_: Path) -> list[list[str]]:
 
 @needs_git
 @pytest.mark.slow
-def test_nothing_that_a_repository_names_is_run(workspace: Path, tmp_path: Path) -> None:
+def test_nothing_that_a_repository_names_is_run(workspace, tmp_path):
     ran = armed(workspace, tmp_path)
     assert unwell(on_a_terminal(workspace, lines_in_a_repository(workspace, tmp_path), tmp_path)) == []
     assert not ran.exists(), ran.read_text()
@@ -223,7 +219,7 @@ def test_nothing_that_a_repository_names_is_run(workspace: Path, tmp_path: Path)
     assert ran.exists(), "git itself would have run it"
 
 
-def _edited(workspace: Path, folder_: Path) -> Path:
+def _edited(workspace, folder_):
     new = folder_ / "new.md"
     new.write_text((workspace / "USER.md").read_text() + "- Tea at four\n")
     return new

@@ -1,12 +1,9 @@
 """docs/benchmarks.md and its pictures are made from what was measured: whole, the same each time, readable anywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -29,19 +26,19 @@ sys.exit(docs.main(sys.argv[3:]))
 """
 
 
-def docs(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def docs(folder, *words):
     line = [sys.executable, "-c", WRITER, str(ROOT), str(folder), *words]
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
-def test_every_program_that_was_run_has_its_table() -> None:
+def test_every_program_that_was_run_has_its_table():
     text = FILES["benchmarks.md"]
     for name in PARTS:
         section = text.split(f"### {name}\n", 1)[1].split("\n### ")[0]
         assert section.count("\n| ") >= 2, name
 
 
-def test_every_table_says_its_command_day_machine_load_seed_and_runs() -> None:
+def test_every_table_says_its_command_day_machine_load_seed_and_runs():
     text = FILES["benchmarks.md"]
     for name, part in PARTS.items():
         about = " ".join(text.split(f"### {name}\n", 1)[1].split("\n|")[0].split())
@@ -53,7 +50,7 @@ def test_every_table_says_its_command_day_machine_load_seed_and_runs() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_stale_is_named_and_written_anew(tmp_path: Path) -> None:
+def test_what_is_stale_is_named_and_written_anew(tmp_path):
     assert docs(tmp_path).returncode == 0
     assert docs(tmp_path, "--check").returncode == 0
     picture = tmp_path / PICTURES[0]
@@ -67,7 +64,7 @@ def test_what_is_stale_is_named_and_written_anew(tmp_path: Path) -> None:
     assert docs(tmp_path, "--check").returncode == 0
 
 
-def test_other_figures_make_another_page(tmp_path: Path) -> None:
+def test_other_figures_make_another_page(tmp_path):
     kept = tmp_path / "figures.json"
     parts = json.loads(page.KEPT.read_bytes())
     parts["git_speed"]["figures"]["loose"]["log"]["ours"] *= 2
@@ -76,7 +73,7 @@ def test_other_figures_make_another_page(tmp_path: Path) -> None:
     assert changed == {"benchmarks.md", f"{page.IMAGES}/git.svg", f"{page.IMAGES}/goals.svg"}
 
 
-def test_a_peer_that_was_not_there_is_named(tmp_path: Path) -> None:
+def test_a_peer_that_was_not_there_is_named(tmp_path):
     kept = tmp_path / "figures.json"
     parts = {"recall_speed": json.loads(page.KEPT.read_bytes())["recall_speed"]}
     for engines in parts["recall_speed"]["figures"]["items"].values():
@@ -89,7 +86,7 @@ def test_a_peer_that_was_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_whole_asks_for_nothing_and_can_be_read_in_the_light_and_in_the_dark(name: str) -> None:
+def test_a_picture_is_whole_asks_for_nothing_and_can_be_read_in_the_light_and_in_the_dark(name):
     text = FILES[name]
     root = ET.fromstring(text)
     assert root.tag == f"{SVG}svg"
@@ -114,7 +111,7 @@ def test_a_picture_is_whole_asks_for_nothing_and_can_be_read_in_the_light_and_in
         assert first + long < width + 16, one.text
 
 
-def test_the_same_figures_make_the_same_bytes() -> None:
+def test_the_same_figures_make_the_same_bytes():
     line = [sys.executable, "-c", "from scripts.report import page; print(repr(page.files()))"]
     told = {
         subprocess.run(line, cwd=ROOT, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True).stdout
@@ -123,7 +120,7 @@ def test_the_same_figures_make_the_same_bytes() -> None:
     assert told == {f"{FILES!r}\n"}
 
 
-def test_a_goal_is_of_the_ratio_or_of_ours() -> None:
+def test_a_goal_is_of_the_ratio_or_of_ours():
     slower = Measure("x", 4.0, floor={"bare": 2.0}, of="bare", most=1.5)
     assert (slower.ratio, slower.met) == (2.0, False)
     assert slower.of_goal == pytest.approx(4 / 3)
@@ -133,16 +130,16 @@ def test_a_goal_is_of_the_ratio_or_of_ours() -> None:
     assert Measure("x", 1.0).met is None
 
 
-def test_numbers_have_three_digits_that_count() -> None:
+def test_numbers_have_three_digits_that_count():
     told = [number(value) for value in (1234.5, 123.4, 12.34, 1.234, 0.1234, 0.01234, 0.00123, 50, 0)]
     assert told == ["1,234", "123", "12.3", "1.23", "0.123", "0.0123", "0.00123", "50", "0"]
     assert times(0.0481) == "0.0481 ×"
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """Of two colours, by WCAG's formula."""
 
-    def light(colour: str) -> float:
+    def light(colour):
         parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
         red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,7 +1,5 @@
 """What the pages say of figures is what the benchmarks measured; `make check` compares the generated pages."""
 
-from __future__ import annotations
-
 import json
 
 from scripts import bench_forms
@@ -17,7 +15,7 @@ PROGRAMS = {
 }
 
 
-def test_each_part_says_when_and_on_what_it_was_measured() -> None:
+def test_each_part_says_when_and_on_what_it_was_measured():
     about = {"at", "seconds", "load", "options", "machine", "versions", "commit", "figures"}
     for name, part in PARTS.items():
         assert about <= set(part), name
@@ -25,7 +23,7 @@ def test_each_part_says_when_and_on_what_it_was_measured() -> None:
         assert "/" not in "".join(part["options"]).replace(".peers/nanobot-0.3.5/bin/python", ""), name
 
 
-def test_the_counts_of_trust_are_kept_and_nothing_is_lost() -> None:
+def test_the_counts_of_trust_are_kept_and_nothing_is_lost():
     found = PARTS["trust"]["figures"]
     assert set(found["named"]) == set(found["lost"])
     assert [harm for harm, counts in found["lost"].items() if counts["nanomem"][1]] == []
@@ -35,14 +33,14 @@ def test_the_counts_of_trust_are_kept_and_nothing_is_lost() -> None:
     assert not any("{" in words for words in found["named"].values())
 
 
-def test_every_program_keeps_what_it_found_and_is_named_among_them() -> None:
+def test_every_program_keeps_what_it_found_and_is_named_among_them():
     page = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
     for name, text in PROGRAMS.items():
         assert '"--json"' in text, name
         assert f"`{name}.py`" in page, name
 
 
-def test_every_form_is_of_programs_that_are_there() -> None:
+def test_every_form_is_of_programs_that_are_there():
     assert set(bench_forms.QUICK) | set(bench_forms.USUAL) | bench_forms.ONLY_LARGE <= set(PROGRAMS)
     assert {one.program for one in bench_forms.LARGE} <= set(PROGRAMS)
     assert len({one.name for one in bench_forms.LARGE}) == len(bench_forms.LARGE)

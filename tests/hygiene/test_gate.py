@@ -1,13 +1,10 @@
 """The gate on ratios lets noise through and nothing that is twice as slow."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,16 +37,16 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 class Programs:
     """Stand in for the programs: what was committed, times a factor by the ratio's name and how often it was asked."""
 
-    def __init__(self, factor: Factor) -> None:
+    def __init__(self, factor):
         self.factor, self.asked = factor, dict.fromkeys(gate.WORDS, 0)
 
-    def __call__(self, program: str, words: list[str]) -> dict[str, Any]:
+    def __call__(self, program, words):
         assert words == gate.WORDS[program]
         self.asked[program] += 1
         return figures(program, lambda name: EXPECTED["ratios"][name] * self.factor(name, self.asked[program]))
 
 
-def figures(program: str, of: Callable[[str], float]) -> dict[str, Any]:
+def figures(program, of):
     """What a program keeps where its ratios are these."""
     names = [name for name, ratio in gate.RATIOS.items() if ratio.program == program]
     if program == "cli_start":
@@ -68,12 +65,12 @@ def figures(program: str, of: Callable[[str], float]) -> dict[str, Any]:
     return {"loose": {what: {"ours cpu": of(name), "git cpu": 1.0} for what, name in rows}}
 
 
-def judged(factor: Factor) -> tuple[list[str], Programs]:
+def judged(factor):
     programs = Programs(factor)
     return gate.judged(EXPECTED, programs, say=lambda _: None), programs
 
 
-def test_what_is_committed_is_what_is_looked_at() -> None:
+def test_what_is_committed_is_what_is_looked_at():
     assert list(EXPECTED["ratios"]) == list(gate.RATIOS)
     assert {ratio.program for ratio in gate.RATIOS.values()} == set(gate.WORDS)
     assert all((ROOT / "benchmarks" / f"{program}.py").exists() for program in gate.WORDS)
@@ -90,14 +87,14 @@ def test_what_is_committed_is_what_is_looked_at() -> None:
     ],
     ids=["as committed", "faster", "noise that goes away", "a doubling, with what noise takes off"],
 )
-def test_noise_passes_and_a_doubling_does_not(factor: Factor, failing: int, runs: int) -> None:
+def test_noise_passes_and_a_doubling_does_not(factor, failing, runs):
     lines, programs = judged(factor)
     assert len(lines) == failing
     assert set(programs.asked.values()) == {runs}
 
 
 @pytest.mark.parametrize("slow", gate.RATIOS)
-def test_a_doubling_fails_in_one_line_that_says_where(slow: str) -> None:
+def test_a_doubling_fails_in_one_line_that_says_where(slow):
     lines, programs = judged(lambda name, time: 2.0 if name == slow else 1.0)
     (line,) = lines
     assert slow in line
@@ -106,15 +103,13 @@ def test_a_doubling_fails_in_one_line_that_says_where(slow: str) -> None:
     assert [program for program, asked in programs.asked.items() if asked > 1] == [gate.RATIOS[slow].program]
 
 
-def test_the_exit_code_is_the_number_of_ratios(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_code_is_the_number_of_ratios(monkeypatch, capsys):
     monkeypatch.setattr(gate, "run", Programs(lambda name, time: 2.0 if name.startswith("git") else 1.0))
     assert gate.main() == 2
     assert capsys.readouterr().err.count("gate: git ") == 2
 
 
-def test_a_program_that_fails_fails_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_fails_fails_the_gate(monkeypatch):
     monkeypatch.setattr(gate, "ROOT", Path("/nowhere"))
     monkeypatch.setattr(gate.subprocess, "run", lambda *line, **how: subprocess.CompletedProcess(line, 1, "", "broken"))
     with pytest.raises(SystemExit, match=r"cli_start\.py failed"):
@@ -122,11 +117,11 @@ def test_a_program_that_fails_fails_the_gate(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_a_store_that_takes_twice_as_long_fails(tmp_path: Path) -> None:
+def test_a_store_that_takes_twice_as_long_fails(tmp_path):
     name = "update in RAM, of JSON and one write"
 
-    def measured(how: str) -> list[str]:
-        def measure(program: str, words: list[str]) -> dict[str, Any]:
+    def measured(how):
+        def measure(program, words):
             kept = tmp_path / "figures.json"
             line = [sys.executable, "-c", SLOWED, str(ROOT), how, *words, "--json", str(kept)]
             subprocess.run(line, check=True, capture_output=True)

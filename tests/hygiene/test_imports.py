@@ -1,7 +1,5 @@
 """Who may import whom, and what a command may load: the layers, and `sys.modules` after real commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -33,7 +31,7 @@ os.write(out, json.dumps([code, sorted({name.split(".")[0] for name in sys.modul
 """
 
 
-def loaded(home: Path, *arguments: str) -> set[str]:
+def loaded(home, *arguments):
     """The top-level packages that one successful command loaded."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("NANOMEM_", "XDG_"))},
@@ -55,7 +53,7 @@ def loaded(home: Path, *arguments: str) -> set[str]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """A small agent's workspace: memory files, a history, no database of ours."""
     folder = tmp_path / "agent" / "workspace"
     (folder / "memory").mkdir(parents=True)
@@ -65,19 +63,19 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-def test_layers_hold() -> None:
+def test_layers_hold():
     program = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([program, "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
-def test_the_package_itself_loads_nothing_heavy() -> None:
+def test_the_package_itself_loads_nothing_heavy():
     code = "import json, sys, nanomem_tui; print(json.dumps(sorted({n.split('.')[0] for n in sys.modules})))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert set(json.loads(done.stdout)) & {*HEAVY, "click"} == set()
 
 
-def test_a_workspace_and_all_that_serves_it_load_no_optional_part() -> None:
+def test_a_workspace_and_all_that_serves_it_load_no_optional_part():
     code = (
         "import json, sys, nanomem_tui.workspace, nanomem_tui.cli.commands.serve, nanomem_tui.cli.commands.serve, "
         "nanomem_tui.servers.grpc.server; print(json.dumps(sorted({n.split('.')[0] for n in sys.modules})))"
@@ -87,14 +85,12 @@ def test_a_workspace_and_all_that_serves_it_load_no_optional_part() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["memory", "--help"]], ids=" ".join)
-def test_words_about_the_program_load_nothing_heavy(tmp_path: Path, arguments: list[str]) -> None:
+def test_words_about_the_program_load_nothing_heavy(tmp_path, arguments):
     assert loaded(tmp_path, *arguments) & set(HEAVY) == set()
 
 
 @pytest.mark.parametrize("command", [["memory", "status"], ["memory", "list"], ["facts", "list"]], ids=" ".join)
-def test_reading_an_untouched_workspace_loads_no_database_and_no_screen(
-    tmp_path: Path, workspace: Path, command: list[str]
-) -> None:
+def test_reading_an_untouched_workspace_loads_no_database_and_no_screen(tmp_path, workspace, command):
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
 
 
@@ -104,12 +100,12 @@ def test_reading_an_untouched_workspace_loads_no_database_and_no_screen(
     [["memory", "status"], ["memory", "list"], ["memory", "search", "--query", "tea"], ["facts", "list", "--tree"]],
     ids=" ".join,
 )
-def test_reading_our_own_database_goes_through_the_driver(tmp_path: Path, workspace: Path, command: list[str]) -> None:
+def test_reading_our_own_database_goes_through_the_driver(tmp_path, workspace, command):
     loaded(tmp_path, "--workspace", str(workspace), "memory", "add", "--text", "Prefers green tea in the morning")
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
 
 
-def test_a_package_that_is_missing_is_named_in_one_line(tmp_path: Path, workspace: Path) -> None:
+def test_a_package_that_is_missing_is_named_in_one_line(tmp_path, workspace):
     (tmp_path / "packages").mkdir()
     (tmp_path / "packages" / "sqlmodel.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'sqlmodel'\", name='sqlmodel')\n", encoding="utf-8"

@@ -1,12 +1,9 @@
 """Every install command that a user is shown works from a clone, and is composed in one place."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -25,11 +22,11 @@ _INSTALL = re.compile(r"(?:pipx?|uv tool) (?:install|inject)\b[^\n`#]*")
 _EXTRAS = re.compile(r"\[([a-z]+(?:,[a-z]+)*)\]")
 
 
-def extras_in(text: str) -> set[str]:
+def extras_in(text):
     return {extra for found in _EXTRAS.findall(text) for extra in found.split(",")}
 
 
-def used_extras() -> set[str]:
+def used_extras():
     """The extras that the code asks for."""
     asked = re.compile(r"extra_command\(['\"]([a-z,]+)['\"]\)")
     texts = [path.read_text("utf-8") for path in modules("nanomem_tui", "benchmarks")]
@@ -37,7 +34,7 @@ def used_extras() -> set[str]:
 
 
 @pytest.mark.slow
-def test_every_hint_is_composed_in_one_place() -> None:
+def test_every_hint_is_composed_in_one_place():
     loose = [
         f"{name(path)}: {line.strip()}"
         for path in modules("nanomem_tui", "benchmarks")
@@ -47,13 +44,13 @@ def test_every_hint_is_composed_in_one_place() -> None:
     assert loose == []
 
 
-def test_every_extra_that_is_asked_for_exists() -> None:
+def test_every_extra_that_is_asked_for_exists():
     assert {"vector", "chroma", "llm", "grpc", "mcp", "web", "postgres", "png", "system"} <= used_extras()
     assert used_extras() <= PROJECT["optional-dependencies"].keys()
 
 
 @pytest.mark.parametrize("extra", sorted(used_extras()))
-def test_a_hint_names_a_command_that_works_in_a_clone(extra: str) -> None:
+def test_a_hint_names_a_command_that_works_in_a_clone(extra):
     hint = extra_command(extra)
     command = re.search(r"pip install '(?P<what>[^'\[]+)\[(?P<extras>[^\]]+)\]'$", hint)
     assert command is not None, hint
@@ -71,22 +68,20 @@ def test_a_hint_names_a_command_that_works_in_a_clone(extra: str) -> None:
         ("/home/ana/nanomem/.venv", "pip install '.[mcp]'", "pip install x"),
     ],
 )
-def test_a_hint_is_for_the_program_that_made_the_environment(
-    prefix: str, extra: str, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hint_is_for_the_program_that_made_the_environment(prefix, extra, library, monkeypatch):
     monkeypatch.setattr(sys, "prefix", prefix)
     assert extra_command("mcp") == f"in a clone of nanomem: {extra}"
     assert library_command("x") == library
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_names_no_install_from_an_index_and_no_extra_that_is_not_there(page: Path) -> None:
+def test_a_page_names_no_install_from_an_index_and_no_extra_that_is_not_there(page):
     for command in _INSTALL.findall(page.read_text("utf-8")):
         assert NAME not in command, command
         assert extras_in(command) <= PROJECT["optional-dependencies"].keys(), command
 
 
-def test_the_readme_says_that_it_is_installed_from_a_clone() -> None:
+def test_the_readme_says_that_it_is_installed_from_a_clone():
     text = " ".join((ROOT / "README.md").read_text("utf-8").split())
     assert "not on a package index yet: install it from a clone" in text
     for command in ("pipx install .", "uv tool install .", "pip install ."):
@@ -94,7 +89,7 @@ def test_the_readme_says_that_it_is_installed_from_a_clone() -> None:
     assert used_extras() <= extras_in(text) | set(re.findall(r"`([a-z]+)`", text))
 
 
-def test_an_error_of_a_missing_part_ends_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_a_missing_part_ends_with_the_command(monkeypatch):
     from nanomem_tui.core.errors import MissingExtra
 
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)

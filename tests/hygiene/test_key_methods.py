@@ -1,7 +1,5 @@
 """A key's way to its code: the action of the key names the method that does it."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import pytest
@@ -14,7 +12,7 @@ from nanomem_tui.widgets.table import LineTable
 
 
 @pytest.mark.parametrize("name", registry.PLACES)
-def test_each_action_of_a_screen_is_a_method_that_is_called_like_it(name: str) -> None:
+def test_each_action_of_a_screen_is_a_method_that_is_called_like_it(name):
     place = registry.PLACES[name]
     screen = getattr(import_module(f"nanomem_tui.screens.{place.module}"), place.class_name)
     for action in ACTIONS:

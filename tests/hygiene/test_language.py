@@ -1,10 +1,7 @@
 """Sentences of people are read in one place: `nanomem_tui/language`."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -25,7 +22,7 @@ EXCEPTIONS = {
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def patterns(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def patterns(tree):
     """The line and the text of each regular expression of a module."""
     for node in ast.walk(tree):
         called = node.func if isinstance(node, ast.Call) else None
@@ -34,14 +31,14 @@ def patterns(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, " ".join(one for one in texts if isinstance(one, str))
 
 
-def words_of(pattern: str) -> set[str]:
+def words_of(pattern):
     """The words of a language in a pattern."""
     plain = re.sub(r"\\.|\(\?P?<?\w*>?", " ", pattern)
     found = {word.lower() for word in _WORD.findall(plain)}
     return {word for word in found if not word.isascii() or is_common(word)}
 
 
-def test_no_pattern_of_sentences_stands_outside_the_package_that_reads_them() -> None:
+def test_no_pattern_of_sentences_stands_outside_the_package_that_reads_them():
     found = set()
     for path in sorted((ROOT / "nanomem_tui").rglob("*.py")):
         name = path.relative_to(ROOT / "nanomem_tui").as_posix()

@@ -1,7 +1,5 @@
 """What a reader of the repository may rely on: documented modules of a readable size, nothing of any one machine."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -21,19 +19,19 @@ REGISTRY = re.compile(
 LATER = re.compile(rb"\b(?:TODO|FIXME|XXX)\b")
 
 
-def test_there_is_something_to_look_at() -> None:
+def test_there_is_something_to_look_at():
     assert len(modules("nanomem_tui")) > 20
 
 
 @pytest.mark.slow
-def test_every_module_says_what_it_is() -> None:
+def test_every_module_says_what_it_is():
     programs = modules("nanomem_tui", "benchmarks", "scripts")
     assert [name(path) for path in programs if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", [MACHINE, REGISTRY], ids=["paths", "registries"])
-def test_nothing_of_one_machine_is_recorded(pattern: re.Pattern[bytes]) -> None:
+def test_nothing_of_one_machine_is_recorded(pattern):
     found = {
         name(path): [match.group().decode() for match in pattern.finditer(path.read_bytes())]
         for path in files()
@@ -42,7 +40,7 @@ def test_nothing_of_one_machine_is_recorded(pattern: re.Pattern[bytes]) -> None:
     assert {path: hits for path, hits in found.items() if hits} == {}
 
 
-def test_nothing_is_left_for_later() -> None:
+def test_nothing_is_left_for_later():
     assert [name(path) for path in modules("nanomem_tui") if LATER.search(path.read_bytes())] == []
 
 
@@ -50,13 +48,13 @@ LISTS = ["constraints.txt", *(name(path) for path in sorted((ROOT / "scripts/pee
 
 
 @pytest.mark.parametrize("listed", LISTS)
-def test_constraints_are_names_and_versions_only(listed: str) -> None:
+def test_constraints_are_names_and_versions_only(listed):
     lines = [line for line in (ROOT / listed).read_text().splitlines() if line and not line.startswith("#")]
     assert lines
     assert [line for line in lines if not re.fullmatch(r"[a-z0-9.\[\]-]+==[\w.!+]+( ; [^:/@]+)?", line)] == []
 
 
-def test_constraints_know_every_package_that_is_asked_for() -> None:
+def test_constraints_know_every_package_that_is_asked_for():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     names = {re.split(r"[\[<>=!~ ;]", line)[0].lower().replace("_", "-") for line in asked}
@@ -65,7 +63,7 @@ def test_constraints_know_every_package_that_is_asked_for() -> None:
 
 
 @pytest.mark.slow
-def test_every_core_dependency_is_used() -> None:
+def test_every_core_dependency_is_used():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = {re.split(r"[\[<>=!~ ;]", line)[0].replace("-", "_") for line in project["dependencies"]}
     used = set()
@@ -78,7 +76,7 @@ def test_every_core_dependency_is_used() -> None:
     assert wanted - used == set()
 
 
-def test_the_generated_pages_are_fresh() -> None:
+def test_the_generated_pages_are_fresh():
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "docs.py", "--check"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -89,7 +87,7 @@ def test_the_generated_pages_are_fresh() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_link_of_a_page_leads_to_a_file() -> None:
+def test_every_link_of_a_page_leads_to_a_file():
     lost = [
         f"{name(page)}: {link}"
         for page in files()
@@ -100,5 +98,5 @@ def test_every_link_of_a_page_leads_to_a_file() -> None:
     assert lost == []
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").exists()

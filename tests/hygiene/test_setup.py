@@ -1,12 +1,9 @@
 """The first minute on a new machine: `make demo` works, or says in one line what is missing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pexpect
 import pytest
@@ -16,7 +13,7 @@ from tests.hygiene.repository import ROOT
 SCRIPT = ROOT / "scripts" / "venv.sh"
 
 
-def machine(tmp_path: Path, python: str | None) -> dict[str, str]:
+def machine(tmp_path, python):
     """The environment of a machine with a shell, `rm`, and the `python3` whose script is given."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -28,7 +25,7 @@ def machine(tmp_path: Path, python: str | None) -> dict[str, str]:
     return {"PATH": str(programs), "HOME": str(tmp_path)}
 
 
-def install(tmp_path: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def install(tmp_path, environment):
     command = [str(shutil.which("sh")), SCRIPT, tmp_path / "venv", "nothing-to-install"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -42,14 +39,14 @@ def install(tmp_path: Path, environment: dict[str, str]) -> subprocess.Completed
     ],
     ids=["no python", "an old python", "a python without venv"],
 )
-def test_what_is_missing_is_said_in_one_line(tmp_path: Path, python: str | None, said: str) -> None:
+def test_what_is_missing_is_said_in_one_line(tmp_path, python, said):
     done = install(tmp_path, machine(tmp_path, python))
     assert done.returncode == 1
     assert said in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.slow
-def test_make_demo_works_in_a_clean_clone_with_a_clean_home(tmp_path: Path) -> None:
+def test_make_demo_works_in_a_clean_clone_with_a_clean_home(tmp_path):
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone")
     subprocess.run(["git", "clone", "-q", ROOT, tmp_path / "clone"], check=True)

@@ -1,7 +1,5 @@
 """SQL stands as text only where the models cannot make it, file by file with the reason; the models make all other."""
 
-from __future__ import annotations
-
 import re
 
 from tests.hygiene.repository import ROOT
@@ -36,7 +34,7 @@ AS_TEXT = {
 }
 
 
-def test_sql_is_text_only_where_the_models_cannot_make_it() -> None:
+def test_sql_is_text_only_where_the_models_cannot_make_it():
     found = {
         str(file.relative_to(PACKAGE))
         for file in PACKAGE.rglob("*.py")

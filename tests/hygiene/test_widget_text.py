@@ -4,11 +4,7 @@ A lint of the source: where a widget takes what it shows, the argument must be o
 that is not put together as a string.
 """
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +19,7 @@ ASSIGNED = {"border_title", "border_subtitle", "tooltip", "placeholder", "label"
 MARKUP = {"from_markup", "render_markup"}
 
 
-def is_built_string(node: ast.expr) -> bool:
+def is_built_string(node):
     """Whether the expression is certainly a `str` made from something else."""
     match node:
         case ast.JoinedStr(values=values):
@@ -41,7 +37,7 @@ def is_built_string(node: ast.expr) -> bool:
     return False
 
 
-def may_be_shown(node: ast.expr) -> bool:
+def may_be_shown(node):
     """Whether the expression is our own words, or comes from a function that makes a `Content`, as mypy then checks."""
     match node:
         case ast.Constant():
@@ -53,7 +49,7 @@ def may_be_shown(node: ast.expr) -> bool:
     return False
 
 
-def _is_super(node: ast.expr) -> bool:
+def _is_super(node):
     """Whether a method is the base class's own, called by the method that overrides it."""
     match node:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super"))):
@@ -61,11 +57,11 @@ def _is_super(node: ast.expr) -> bool:
     return False
 
 
-def _is_text(node: ast.expr) -> bool:
+def _is_text(node):
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def offences(source: str) -> Iterator[tuple[int, str]]:
+def offences(source):
     """(line, what) of each string that is handed to a widget, or of markup that is made from a value."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
@@ -84,13 +80,13 @@ def offences(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"{', '.join(targets)} may be a string"
 
 
-def console_modules() -> list[Path]:
+def console_modules():
     top = (path for path in PACKAGE.glob("*.py") if "textual" in path.read_text(encoding="utf-8"))
     return [*modules("nanomem_tui/screens", "nanomem_tui/widgets"), *top]
 
 
 @pytest.mark.slow
-def test_no_widget_gets_a_string_that_was_put_together() -> None:
+def test_no_widget_gets_a_string_that_was_put_together():
     looked_at = [path for path in console_modules() if name(path) != NOTIFIES]
     assert len(looked_at) > 10
     found = [f"{name(path)}:{line}: {what}" for path in looked_at for line, what in offences(path.read_text("utf-8"))]
@@ -113,12 +109,12 @@ def test_no_widget_gets_a_string_that_was_put_together() -> None:
         'self.notify(text if text else f"{error}")',
     ],
 )
-def test_the_lint_sees(line: str) -> None:
+def test_the_lint_sees(line):
     assert list(offences(line))
 
 
 @pytest.mark.parametrize(
     "line", ['Static("Nothing here")', "Static(Content(safe_text(x)))", "counts.update(more)", "self.border_title = ''"]
 )
-def test_the_lint_lets_pass(line: str) -> None:
+def test_the_lint_lets_pass(line):
     assert list(offences(line)) == []

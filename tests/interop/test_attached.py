@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import pytest
 
 from nanomem_tui.attach import agents, tool
 from tests.conftest import need
-from tests.interop.real_agent import PEER, ROOT, Agent
+from tests.interop.real_agent import PEER, ROOT
 
 pytestmark = pytest.mark.interop
 
@@ -33,25 +32,23 @@ PREFERENCE = "Remember that I prefer window seats on long flights"
 class Attached:
     """The agent of a home with the environment that `nanomem attach run` gives it."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent):
         self.agent = agent
         self.log = agent.sample / "asked.jsonl"
         self.python = PEER
 
-    def environment(self, command: str) -> dict[str, str]:
+    def environment(self, command):
         nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
         base = {"HOME": str(self.agent.home), "PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C.UTF-8", **nowhere}
         return {**base, "NO_PROXY": "127.0.0.1", "NANOMEM_COMMAND": command}
 
-    def stand_in(self, fault: str = "") -> str:
+    def stand_in(self, fault=""):
         return shlex.join([sys.executable, str(SERVE), str(self.log), *([fault] if fault else [])])
 
-    def asked(self) -> list[dict[str, Any]]:
+    def asked(self):
         return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
-    def run(
-        self, *steps: dict[str, Any], command: str = REAL, env: dict[str, str] | None = None
-    ) -> list[dict[str, Any]]:
+    def run(self, *steps, command=REAL, env=None):
         """One process of the agent that does `steps`."""
         done = subprocess.run(
             [self.python, DRIVER],
@@ -72,16 +69,16 @@ class Attached:
 
 
 @pytest.fixture
-def attached(agent: Agent) -> Attached:
+def attached(agent):
     return Attached(agent)
 
 
-def prompt(step: dict[str, Any]) -> str:
+def prompt(step):
     """What the user's message looked like to the model, in its first request of the step."""
     return str(step["calls"][0]["messages"][-1]["content"])
 
 
-def test_a_preference_of_one_session_reaches_the_prompt_of_a_later_one(attached: Attached) -> None:
+def test_a_preference_of_one_session_reaches_the_prompt_of_a_later_one(attached):
     [told] = attached.run({"say": PREFERENCE, "chat": "telegram:7", "sender": "u1"})
     assert told["reply"] == "ok"
     assert prompt(told).startswith(PREFERENCE)
@@ -100,7 +97,7 @@ def test_a_preference_of_one_session_reaches_the_prompt_of_a_later_one(attached:
     assert [message["content"] for message in messages] == ["Which seats do I prefer?", "ok"], "the block is not saved"
 
 
-def test_what_was_recalled_is_not_captured_again(attached: Attached) -> None:
+def test_what_was_recalled_is_not_captured_again(attached):
     attached.run({"say": PREFERENCE})
     for _ in range(2):
         attached.run({"say": "Which seats do I prefer?", "answers": [{"text": "You prefer window seats."}]})
@@ -111,7 +108,7 @@ def test_what_was_recalled_is_not_captured_again(attached: Attached) -> None:
     assert listed.stdout.count("window seats") == 1
 
 
-def test_the_model_may_ask_and_gets_data_of_its_chat(attached: Attached) -> None:
+def test_the_model_may_ask_and_gets_data_of_its_chat(attached):
     attached.run({"say": PREFERENCE})
     ask = [{"tool": "memory_recall", "arguments": {"query": "seats on flights"}}, {"text": "at the window"}]
     mine, other = attached.run(
@@ -126,7 +123,7 @@ def test_the_model_may_ask_and_gets_data_of_its_chat(attached: Attached) -> None
     assert mine["reply"] == "at the window"
 
 
-def test_the_first_release_of_the_line_is_attached_too(attached: Attached) -> None:
+def test_the_first_release_of_the_line_is_attached_too(attached):
     attached.python = PEER.parents[2] / "nanobot-0.3.0" / "bin" / "python"
     need(attached.python.exists(), "no nanobot 0.3.0: run `make peers`")
     ask = [{"tool": "memory_recall", "arguments": {"query": "seats"}}, {"text": "at the window"}]
@@ -139,7 +136,7 @@ def test_the_first_release_of_the_line_is_attached_too(attached: Attached) -> No
 
 
 @pytest.mark.parametrize("fault", ["missing", "exit", "die", "junk", "refuse"])
-def test_the_agent_answers_without_a_memory(attached: Attached, fault: str) -> None:
+def test_the_agent_answers_without_a_memory(attached, fault):
     command = "/nowhere/nanomem" if fault == "missing" else attached.stand_in(fault)
     first, second = attached.run({"say": "hello"}, {"say": "again"}, command=command)
     assert (first["reply"], second["reply"]) == ("ok", "ok")
@@ -148,14 +145,14 @@ def test_the_agent_answers_without_a_memory(attached: Attached, fault: str) -> N
     assert attached.said.count(" - nanomem: ") == 1, "it is said, once"
 
 
-def test_a_memory_killed_in_the_middle_of_a_turn_breaks_nothing(attached: Attached) -> None:
+def test_a_memory_killed_in_the_middle_of_a_turn_breaks_nothing(attached):
     steps = [{"say": PREFERENCE, "kill": True}, {"say": "Which seats do I prefer?"}]
     first, second = attached.run(*steps)
     assert (first["reply"], second["reply"]) == ("ok", "ok")
     assert "window seats" in prompt(second), "the turn was handed over to the next child"
 
 
-def test_what_the_agent_says_to_itself_is_not_captured(attached: Attached) -> None:
+def test_what_the_agent_says_to_itself_is_not_captured(attached):
     quiet = [
         {"say": PREFERENCE, "session": "dream:20260101"},
         {"say": PREFERENCE, "session": "heartbeat", "chat": "telegram:7"},
@@ -168,7 +165,7 @@ def test_what_the_agent_says_to_itself_is_not_captured(attached: Attached) -> No
     assert [(row["do"], row["text"]) for row in attached.asked()[:-1]] == [("begin", "hello"), ("end", "hello")]
 
 
-def test_a_tool_that_fails_is_told(attached: Attached) -> None:
+def test_a_tool_that_fails_is_told(attached):
     answers = [{"tool": "read_file", "arguments": {"path": "nope.txt"}}, {"text": "no such file"}]
     attached.run({"say": "read nope.txt", "answers": answers}, command=attached.stand_in())
     end = attached.asked()[1]
@@ -178,7 +175,7 @@ def test_a_tool_that_fails_is_told(attached: Attached) -> None:
     assert "not found" in used["error"]
 
 
-def test_installed_beside_the_agent_the_tool_is_there_and_the_hook_is_not(attached: Attached, tmp_path: Path) -> None:
+def test_installed_beside_the_agent_the_tool_is_there_and_the_hook_is_not(attached, tmp_path):
     site = tmp_path / "site"
     about = site / "nanomem_tui-0.1.0.dist-info"
     about.mkdir(parents=True)
@@ -202,7 +199,7 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
 
     calls: list[dict[str, Any]] = []
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.calls.append(request)
         self.send_response(200)
@@ -222,12 +219,12 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body.encode())
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         pass
 
 
 @pytest.fixture
-def endpoint(attached: Attached) -> Iterator[list[dict[str, Any]]]:
+def endpoint(attached):
     """The agent's config points at a model on loopback; yields what that model is sent."""
     Endpoint.calls = []
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
@@ -243,13 +240,13 @@ def endpoint(attached: Attached) -> Iterator[list[dict[str, Any]]]:
     server.server_close()
 
 
-def free_port() -> int:
+def free_port():
     """A port of loopback that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
-def nanomem(attached: Attached, *arguments: str) -> subprocess.CompletedProcess[str]:
+def nanomem(attached, *arguments):
     env = {**attached.environment(REAL), "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "nanomem_tui", *arguments],
@@ -257,9 +254,7 @@ def nanomem(attached: Attached, *arguments: str) -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_one_command_starts_the_agents_own_command_line_with_memory(
-    attached: Attached, endpoint: list[dict[str, Any]]
-) -> None:
+def test_one_command_starts_the_agents_own_command_line_with_memory(attached, endpoint):
     program = str(PEER.with_name("nanobot"))
     for message in (PREFERENCE, "Which seats do I prefer?"):
         done = nanomem(attached, "attach", "run", "--agent", program, "agent", "-m", message, "-s", "cli:direct")
@@ -271,9 +266,7 @@ def test_one_command_starts_the_agents_own_command_line_with_memory(
     assert "window seats" in str(last).partition("\n\n")[2]
 
 
-def test_what_is_said_in_the_agents_web_interface_is_remembered(
-    attached: Attached, endpoint: list[dict[str, Any]]
-) -> None:
+def test_what_is_said_in_the_agents_web_interface_is_remembered(attached, endpoint):
     port, path = free_port(), attached.agent.home / ".nanobot" / "config.json"
     config = json.loads(path.read_text())
     config["channels"]["websocket"] = {"enabled": True, "port": port, "websocketRequiresToken": False}
@@ -304,7 +297,7 @@ def test_what_is_said_in_the_agents_web_interface_is_remembered(
     assert (row["channel"], row["scope_key"]) == ("websocket", "channel:websocket:user:ana")
 
 
-def test_status_names_the_agent_and_says_that_memory_answers(attached: Attached) -> None:
+def test_status_names_the_agent_and_says_that_memory_answers(attached):
     done = nanomem(attached, "attach", "status", "--agent", str(PEER.with_name("nanobot")), "--json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -1,14 +1,10 @@
 """The real agent after our Consolidator: it goes on from the summary, archives only what is new, and numbers on."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.interop.real_agent import Agent
 
 pytestmark = pytest.mark.interop
 
@@ -16,19 +12,19 @@ KEY = "telegram:4700141"
 
 
 @pytest.fixture
-def done(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Any:
+def done(agent, monkeypatch):
     """What was archived of a long session."""
     monkeypatch.setenv("HOME", str(agent.home))
     with open_workspace(agent.workspace) as ws:
         return ws.consolidator.apply(ws.consolidator.plan(KEY, budget=1500))[1]
 
 
-def entries(agent: Agent) -> list[dict[str, Any]]:
+def entries(agent):
     lines = (agent.workspace / "memory" / "history.jsonl").read_bytes().split(b"\n")
     return [json.loads(line) for line in lines if line]
 
 
-def test_it_replays_what_was_not_archived(agent: Agent, done: Any) -> None:
+def test_it_replays_what_was_not_archived(agent, done):
     found = agent.sessions()[KEY]
     assert found["last_archived"] == found["last_consolidated"] == done.end
     assert len(found["messages"]) == done.messages + 1
@@ -39,7 +35,7 @@ def test_it_replays_what_was_not_archived(agent: Agent, done: Any) -> None:
         assert shown["content"].startswith(kept["content"]), "it adds only where a picture was"
 
 
-def test_its_next_prompt_holds_the_summary_and_not_the_old_messages(agent: Agent, done: Any) -> None:
+def test_its_next_prompt_holds_the_summary_and_not_the_old_messages(agent, done):
     old = agent.sessions()[KEY]["messages"][0]["content"]
     call = agent.run("turn", "hello", "--session", KEY)["calls"][0]["messages"]
     assert done.entries[0].content.split("\n")[0] in call[0]["content"]
@@ -48,7 +44,7 @@ def test_its_next_prompt_holds_the_summary_and_not_the_old_messages(agent: Agent
     assert (after["last_archived"], after["messages"][-1]["role"]) == (done.end, "assistant")
 
 
-def test_it_numbers_on_and_its_dream_reads_ours(agent: Agent, done: Any) -> None:
+def test_it_numbers_on_and_its_dream_reads_ours(agent, done):
     last = done.entries[-1].cursor
     reply = agent.run("turn", "/compact", "--session", KEY, script=[{"text": "- [durable] its own summary"}])
     assert "reply" in reply
@@ -60,7 +56,7 @@ def test_it_numbers_on_and_its_dream_reads_ours(agent: Agent, done: Any) -> None
         assert json.dumps(entry.content, ensure_ascii=False)[1:-1] in asked, "no entry is longer than it reads"
 
 
-def test_an_archive_that_we_compacted_is_its_archive_still(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_we_compacted_is_its_archive_still(agent, monkeypatch):
     monkeypatch.setenv("HOME", str(agent.home))
     with open_workspace(agent.workspace) as ws:
         ws.history_changes.compact(100)

@@ -1,14 +1,10 @@
 """Dreams of ours and of the real agent on one home: each sees the other's, and ours takes back what its own loses."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
-from tests.interop.real_agent import Agent
 
 pytestmark = pytest.mark.interop
 FILES = ("SOUL.md", "USER.md", "memory/MEMORY.md")
@@ -16,7 +12,7 @@ STANDS = "af4387c8"
 """A Dream of the agent of which lines stand, five Dreams back and more."""
 
 
-def remember(agent: Agent, *contents: str) -> None:
+def remember(agent, *contents):
     """Entries that no Dream has read, behind those that are there."""
     memory = agent.workspace / "memory"
     rows = [json.loads(line) for line in (memory / "history.jsonl").read_bytes().split(b"\n") if line]
@@ -29,11 +25,11 @@ def remember(agent: Agent, *contents: str) -> None:
     (memory / ".dream_cursor").write_text(str(last), encoding="utf-8")
 
 
-def texts(agent: Agent) -> dict[str, bytes]:
+def texts(agent):
     return {name: (agent.workspace / name).read_bytes() for name in FILES}
 
 
-def test_every_dream_has_the_id_that_the_agent_and_git_give_it(agent: Agent, ws: Any) -> None:
+def test_every_dream_has_the_id_that_the_agent_and_git_give_it(agent, ws):
     named = [line.split("`")[1] for line in agent.reply("dream-restore").split("\n") if line.startswith("- `")]
     runs = ws.dream.runs()
     assert [run.short for run in runs[: len(named)]] == named
@@ -45,7 +41,7 @@ def test_every_dream_has_the_id_that_the_agent_and_git_give_it(agent: Agent, ws:
         assert all(path in shown for path in run.files)
 
 
-def test_its_log_shows_the_lines_of_our_dream_and_ours_those_of_its(agent: Agent, ws: Any) -> None:
+def test_its_log_shows_the_lines_of_our_dream_and_ours_those_of_its(agent, ws):
     remember(agent, "- [durable] User keeps two cats", "- [durable] Decided to use port 8443 for the relay")
     result = ws.dream.run()
     log = agent.reply("dream-log")
@@ -60,7 +56,7 @@ def test_its_log_shows_the_lines_of_our_dream_and_ours_those_of_its(agent: Agent
     assert "+- Collects maps" in "".join(diff.unified() for diff in diffs)
 
 
-def test_taking_back_an_older_dream_keeps_what_the_agents_own_command_loses(agent: Agent, ws: Any) -> None:
+def test_taking_back_an_older_dream_keeps_what_the_agents_own_command_loses(agent, ws):
     """The same Dream, taken back by us and by the agent, on the same home."""
     remember(agent, "- [permanent] User keeps two cats")
     ws.dream.run()
@@ -79,7 +75,7 @@ def test_taking_back_an_older_dream_keeps_what_the_agents_own_command_loses(agen
     assert int((agent.workspace / "memory/.dream_cursor").read_text()) < int(cursor)
 
 
-def test_each_dream_is_taken_back_alone_or_says_why_not(agent: Agent, ws: Any) -> None:
+def test_each_dream_is_taken_back_alone_or_says_why_not(agent, ws):
     before, outcomes = texts(agent), []
     for run in ws.dream.runs():
         try:

@@ -1,9 +1,6 @@
 """A real server of embeddings: what it takes, what it finds too long, and in which form its vectors come."""
 
-from __future__ import annotations
-
 import subprocess
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -29,7 +26,7 @@ threading.Event().wait()
 
 
 @pytest.fixture(scope="module")
-def embedder() -> Iterator[EndpointEmbedder]:
+def embedder():
     need(MODEL.exists(), "no model to ask: run `make peers`")
     with subprocess.Popen([MODEL, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
         assert served.stdout is not None
@@ -42,13 +39,13 @@ def embedder() -> Iterator[EndpointEmbedder]:
             served.terminate()
 
 
-def test_texts_of_like_meaning_come_nearer(embedder: EndpointEmbedder) -> None:
+def test_texts_of_like_meaning_come_nearer(embedder):
     cat, dog, database = embedder.embed(["The cat sleeps.", "A dog rests.", "SELECT name FROM users;"])
     assert embedder.dimension == len(cat) == 576
     assert cat @ dog > cat @ database
 
 
-def test_a_text_beyond_what_the_server_takes_is_cut_for_it_alone(embedder: EndpointEmbedder) -> None:
+def test_a_text_beyond_what_the_server_takes_is_cut_for_it_alone(embedder):
     milk, long = embedder.embed(["milk", "tea and sugar " * 600])
     assert np.isclose(embedder.embed(["milk"])[0] @ milk, 1, atol=1e-3)
     assert np.isclose(np.linalg.norm(long), 1, atol=1e-5)

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,6 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import Conflict, NothingToDo, Refused
-from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 
 pytestmark = pytest.mark.interop
@@ -30,19 +28,19 @@ KEY, MEMORY = "telegram:4711", "memory/MEMORY.md"
 
 
 @pytest.fixture(params=RELEASES)
-def python(request: pytest.FixtureRequest) -> Path:
+def python(request):
     found = ROOT / ".peers" / f"nanobot-{request.param}" / "bin" / "python"
     need(found.exists(), f"no nanobot-ai {request.param}: run `make peers`")
     return found
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     return furnished(tmp_path)
 
 
-def furnished(folder: Path) -> Path:
+def furnished(folder):
     """The folder as the home of an agent with a workspace, which is the default one."""
     workspace = folder / ".nanobot" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -53,7 +51,7 @@ def furnished(folder: Path) -> Path:
     return folder
 
 
-def start(python: Path, home: Path, what: str) -> subprocess.Popen[str]:
+def start(python, home, what):
     """The agent, under its own name."""
     program = home / "bin" / "nanobot"
     program.parent.mkdir(exist_ok=True)
@@ -67,7 +65,7 @@ def start(python: Path, home: Path, what: str) -> subprocess.Popen[str]:
 
 
 @contextlib.contextmanager
-def at_work(python: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
+def at_work(python, home):
     """The agent, which writes until its standard input ends."""
     process = start(python, home, "agent")
     try:
@@ -83,13 +81,13 @@ def at_work(python: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
 class Console:
     """A person who is never tired, and what became of each thing that they did."""
 
-    def __init__(self, ws: Workspace) -> None:
+    def __init__(self, ws):
         self._ws = ws
         self.items: list[str] = []
         self.lines: list[str] = []
         self.done: Counter[str] = Counter()
 
-    def work(self, number: int) -> None:
+    def work(self, number):
         ws = self._ws
         item = ws.items.add(f"fact {number} of the person")[1]
         self.items.append(item.id)
@@ -106,7 +104,7 @@ class Console:
         if number % 25 == 0:
             ws.flush()
 
-    def _line(self, line: str) -> None:
+    def _line(self, line):
         shown = self._ws.documents.read(MEMORY) or ""
         try:
             self._ws.documents.edit(MEMORY, f"{shown}{line}\n", base=shown)
@@ -115,7 +113,7 @@ class Console:
         else:
             self.lines.append(line)
 
-    def _refused(self, what: str, do: Any) -> None:
+    def _refused(self, what, do):
         try:
             do()
         except (Refused, NothingToDo) as error:
@@ -133,13 +131,13 @@ class Both(NamedTuple):
     items: dict[str, str]
     found: dict[str, Any]
 
-    def lost(self) -> list[str]:
+    def lost(self):
         """What one of the two was told is done, and is not there."""
         lost = [one for name, rows in self.wrote.items() for one in missing(rows, self.found[name])]
         return [*lost, *missing(self.person.lines, self.found["lines"]), *missing(self.person.items, self.items)]
 
 
-def beside(python: Path, home: Path, seconds: float = SECONDS) -> Both:
+def beside(python, home, seconds=SECONDS):
     """Both at work on the workspace of `home` (HOME) for so long."""
     workspace = home / ".nanobot" / "workspace"
     with at_work(python, home) as agent, open_workspace(workspace) as ws:
@@ -156,7 +154,7 @@ def beside(python: Path, home: Path, seconds: float = SECONDS) -> Both:
         return Both(json.loads(told), person, {row.id: row.text for row in ws.items.all()}, found)
 
 
-def test_nothing_is_lost_on_either_side(python: Path, home: Path) -> None:
+def test_nothing_is_lost_on_either_side(python, home):
     both = beside(python, home)
     wrote, person, found = both.wrote, both.person, both.found
     print({name: len(rows) for name, rows in wrote.items()}, len(person.items), len(person.lines), person.done)
@@ -167,8 +165,8 @@ def test_nothing_is_lost_on_either_side(python: Path, home: Path) -> None:
     assert [text for text in both.items.values() if "in other words" in text] == []
 
 
-def missing(wanted: Sequence[str], there: Collection[str]) -> list[str]:
+def missing(wanted, there):
     """Those that are not there."""
     with contextlib.suppress(TypeError):
-        there = set(there)  # type: ignore[assignment]
+        there = set(there)
     return [one for one in wanted if one not in there]

@@ -1,20 +1,16 @@
 """A real nanobot-ai with our MCP server in its config: another environment, another line of the protocol's library."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui.memory.safety import FENCE_OPEN
-from nanomem_tui.workspace import Workspace
 from tests.conftest import need
-from tests.interop.real_agent import PEER, ROOT, Agent
+from tests.interop.real_agent import PEER, ROOT
 from tests.servers.test_mcp import INSTALLED
 
 pytestmark = pytest.mark.interop
@@ -23,7 +19,7 @@ DRIVER = Path(__file__).with_name("attached_driver.py")
 START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from nanomem_tui.__main__ import main; sys.exit(main())"
 
 
-def turns(agent: Agent, *calls: tuple[str, dict[str, Any]]) -> tuple[list[str], list[str]]:
+def turns(agent, *calls):
     """A turn for each call of a tool by the model: the tools that it was offered, and what each answered."""
     steps = [
         {"say": "who fixes the pipe?", "chat": f"cli:{number}", "answers": [{"tool": tool, "arguments": arguments}]}
@@ -45,7 +41,7 @@ def turns(agent: Agent, *calls: tuple[str, dict[str, Any]]) -> tuple[list[str], 
     return found[0][0]["tools"], [str(called[1]["messages"][-1]["content"]) for called in found]
 
 
-def test_the_agent_calls_memory_search_of_the_server_in_its_config(agent: Agent, ws: Workspace) -> None:
+def test_the_agent_calls_memory_search_of_the_server_in_its_config(agent, ws):
     need(INSTALLED, "no library of the protocol: pip install 'mcp>=2.3,<3'")
     ws.facts.set("Contact", "plumber", "Ivan, 555 0177", domain="Home")
     path = agent.home / ".nanobot" / "config.json"

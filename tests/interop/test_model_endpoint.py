@@ -1,11 +1,7 @@
 """A real language model behind a real endpoint: a Dream from the question to the commit. What it says is left to it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +33,7 @@ ENTRIES = ("- [durable] User prefers window seats on night trains", "- [durable]
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
     need(MODEL.exists(), "no model to ask: run `make peers`")
     with subprocess.Popen([MODEL, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
         assert served.stdout is not None
@@ -48,7 +44,7 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, address, monkeypatch):
     folder = tmp_path / "agent" / "workspace"
     (folder / "memory").mkdir(parents=True)
     for name, text in FILES.items():
@@ -62,7 +58,7 @@ def workspace(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> 
     return folder
 
 
-def test_the_endpoint_gives_an_object_of_the_shape_and_counts_tokens(address: str) -> None:
+def test_the_endpoint_gives_an_object_of_the_shape_and_counts_tokens(address):
     client = ModelClient(ModelConfig(address, "smollm2", timeout=300, max_tokens=200))
     shape = {"type": "object", "properties": {"colour": {"type": "string", "suggested": ["blue", "green"]}}}
     answer = client.ask([{"role": "user", "content": "What colour is the sky?"}], shape, "sky")
@@ -73,9 +69,7 @@ def test_the_endpoint_gives_an_object_of_the_shape_and_counts_tokens(address: st
     assert not answer.usage.estimated
 
 
-def test_a_dream_by_a_small_model_ends_in_one_commit_or_changes_nothing(
-    workspace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dream_by_a_small_model_ends_in_one_commit_or_changes_nothing(workspace, capsys):
     for _ in range(3):
         code = run_line(["--run-dream", "--dreamer", "model", "--max-iterations", "3", "--json"])
         told = capsys.readouterr()

@@ -1,11 +1,8 @@
 """The provider that we find in an agent's configuration is the one that the real agent asks, in many configurations."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
-from typing import Any
 
 import pytest
 
@@ -39,7 +36,7 @@ OTHER_PROTOCOL = (None, "anthropic", "openai", "github_copilot", "openai_codex")
 """The agent has no address for these: it asks them in another way, or leaves the address to a library."""
 
 
-def configurations(count: int) -> list[dict[str, Any]]:
+def configurations(count):
     dice = random.Random(7)
     made = []
     for _ in range(count):
@@ -61,7 +58,7 @@ def configurations(count: int) -> list[dict[str, Any]]:
     return made
 
 
-def ours(data: dict[str, Any]) -> list[str | None]:
+def ours(data):
     preset = find_preset(data, "", "config.json")
     providers = {key_of(name): entry for name, entry in data["providers"].items()}
     provider = choose_provider(providers, preset.model, preset.provider)
@@ -71,7 +68,7 @@ def ours(data: dict[str, Any]) -> list[str | None]:
     return [provider.name, text_of(entry, "apiKey") or None, text_of(entry, "apiBase") or provider.base or None]
 
 
-def test_we_ask_whom_the_agent_asks() -> None:
+def test_we_ask_whom_the_agent_asks():
     need(PEER.exists(), "no agent to drive: run `make peers`")
     made = configurations(1500)
     done = subprocess.run([PEER, "-c", REAL], input=json.dumps(made), capture_output=True, text=True, check=True)

@@ -1,14 +1,9 @@
 """The real agent on a workspace that nanomem changed: it sees the change on its next turn, its own commands work."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import Any
 
 import pytest
-
-from tests.interop.real_agent import Agent
 
 pytestmark = pytest.mark.interop
 
@@ -16,12 +11,12 @@ LONG = "matrix:!5000151:example.org"
 ADDED = "- Plays the cello on Sundays"
 
 
-def add_line(agent: Agent, ws: Any, name: str = "USER.md", line: str = ADDED) -> None:
+def add_line(agent, ws, name="USER.md", line=ADDED):
     text = (agent.workspace / name).read_text(encoding="utf-8")
     ws.documents.edit(name, text + line + "\n")
 
 
-def agent_files(agent: Agent) -> dict[str, bytes]:
+def agent_files(agent):
     """Every file that is the agent's: all of its home but the repository's inside and our own folder."""
     home = agent.home / ".nanobot"
     skipped = {".git", "nanomem"}
@@ -29,7 +24,7 @@ def agent_files(agent: Agent) -> dict[str, bytes]:
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in found if path.is_file()}
 
 
-def pairs_hold(messages: list[dict[str, Any]]) -> bool:
+def pairs_hold(messages):
     """Whether every tool call has its result after it, and no result stands without its call."""
     asked = [call["id"] for message in messages for call in message.get("tool_calls") or []]
     answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
@@ -37,7 +32,7 @@ def pairs_hold(messages: list[dict[str, Any]]) -> bool:
 
 
 @pytest.mark.parametrize("name", ["USER.md", "SOUL.md", "memory/MEMORY.md"])
-def test_an_edit_is_seen_on_the_next_turn_and_its_undo_too(agent: Agent, ws: Any, name: str) -> None:
+def test_an_edit_is_seen_on_the_next_turn_and_its_undo_too(agent, ws, name):
     before = (agent.workspace / name).read_bytes()
     add_line(agent, ws, name)
     assert ADDED in agent.sees()
@@ -46,7 +41,7 @@ def test_an_edit_is_seen_on_the_next_turn_and_its_undo_too(agent: Agent, ws: Any
     assert (agent.workspace / name).read_bytes() == before
 
 
-def test_our_commits_do_not_disturb_its_dream_commands(agent: Agent, ws: Any) -> None:
+def test_our_commits_do_not_disturb_its_dream_commands(agent, ws):
     add_line(agent, ws)
     assert agent.git("log", "-1", "--format=%an %s").startswith("nanomem nanomem: ")
     assert agent.reply("dream-log") == agent.expected("dream_log_output.txt").rstrip("\n")
@@ -55,7 +50,7 @@ def test_our_commits_do_not_disturb_its_dream_commands(agent: Agent, ws: Any) ->
     assert agent.git("log", "-1", "--format=%an %s").strip() == "nanobot revert: undo 51617caa"
 
 
-def test_our_edit_is_not_taken_for_its_own(agent: Agent, ws: Any) -> None:
+def test_our_edit_is_not_taken_for_its_own(agent, ws):
     """A line that a person wrote stays out of the next Dream's commit, and in the file."""
     add_line(agent, ws)
     edit = {"path": "USER.md", "old_text": "- 不喜欢客套话", "new_text": "- 不喜欢客套话\n- Collects maps"}
@@ -67,7 +62,7 @@ def test_our_edit_is_not_taken_for_its_own(agent: Agent, ws: Any) -> None:
     assert ADDED in (agent.workspace / "USER.md").read_text(encoding="utf-8")
 
 
-def test_our_dream_is_one_of_its_dreams(agent: Agent, ws: Any) -> None:
+def test_our_dream_is_one_of_its_dreams(agent, ws):
     before = agent.git("rev-parse", "HEAD").strip()
     entry = {"cursor": 283, "timestamp": "2025-09-13 09:00", "content": "- [permanent] User keeps two cats"}
     with (agent.workspace / "memory" / "history.jsonl").open("a", encoding="utf-8") as history:
@@ -89,7 +84,7 @@ def test_our_dream_is_one_of_its_dreams(agent: Agent, ws: Any) -> None:
     assert "two cats" not in agent.sees()
 
 
-def test_what_we_restored_is_what_it_sees(agent: Agent, ws: Any) -> None:
+def test_what_we_restored_is_what_it_sees(agent, ws):
     sha = agent.git("rev-parse", "af4387c8").strip()
     taken = [line[1:] for line in agent.git("show", "--format=", sha, "--", "USER.md").splitlines() if line[:2] == "+-"]
     cursor = (agent.workspace / "memory" / ".dream_cursor").read_text()
@@ -100,7 +95,7 @@ def test_what_we_restored_is_what_it_sees(agent: Agent, ws: Any) -> None:
     assert agent.reply("dream-log") == agent.expected("dream_log_output.txt").rstrip("\n")
 
 
-def test_it_lists_and_goes_on_with_a_session_that_we_compacted(agent: Agent, ws: Any) -> None:
+def test_it_lists_and_goes_on_with_a_session_that_we_compacted(agent, ws):
     before = agent.sessions()
     ws.sessions.compact(LONG, keep=20)
     after = agent.sessions()
@@ -117,7 +112,7 @@ def test_it_lists_and_goes_on_with_a_session_that_we_compacted(agent: Agent, ws:
 
 
 @pytest.mark.parametrize("key", ["telegram:8281248569", "whatsapp:4900147@s.whatsapp.net", "discord:2600079"])
-def test_offsets_of_an_archived_session_still_fit(agent: Agent, ws: Any, key: str) -> None:
+def test_offsets_of_an_archived_session_still_fit(agent, ws, key):
     """What the agent has archived is not replayed after a compaction, and what it has not is."""
     before = agent.sessions()[key]
     ws.sessions.compact(key, keep=5)
@@ -126,7 +121,7 @@ def test_offsets_of_an_archived_session_still_fit(agent: Agent, ws: Any, key: st
     assert after["messages"][after["last_archived"] :] == before["messages"][before["last_archived"] :]
 
 
-def test_everything_undone_leaves_the_agents_files_as_they_were(agent: Agent, ws: Any) -> None:
+def test_everything_undone_leaves_the_agents_files_as_they_were(agent, ws):
     before = agent_files(agent)
     add_line(agent, ws)
     add_line(agent, ws, "memory/MEMORY.md", "- One more")
@@ -139,7 +134,7 @@ def test_everything_undone_leaves_the_agents_files_as_they_were(agent: Agent, ws
     assert agent.reply("dream-log") == agent.expected("dream_log_output.txt").rstrip("\n")
 
 
-def test_session_files_keep_their_names(agent: Agent, ws: Any) -> None:
+def test_session_files_keep_their_names(agent, ws):
     ws.sessions.compact(LONG, keep=20)
     stem = base64.urlsafe_b64encode(LONG.encode()).decode().rstrip("=")
     assert [path.suffix for path in agent.home.rglob(f"{stem}*")] == [".jsonl"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.interop
 
 
 @pytest.fixture
-def upgraded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Agent:
+def upgraded(request, monkeypatch):
     """A home of 0.1.5 that 0.3.5 has opened once."""
     need(PEER.exists(), "no agent to drive: run `make peers`")
     copy: Callable[[str], Path] = request.getfixturevalue("sample_copy")
@@ -29,7 +29,7 @@ def upgraded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return agent
 
 
-def test_eight_of_eight_come_back(upgraded: Agent) -> None:
+def test_eight_of_eight_come_back(upgraded):
     assert upgraded.sessions() == {}
     with open_workspace(upgraded.workspace) as ws:
         messages = {one.key: one.messages for one in transcript_repair.plan_rescues(ws)}
@@ -39,7 +39,7 @@ def test_eight_of_eight_come_back(upgraded: Agent) -> None:
     assert {key: len(row["messages"]) for key, row in found.items()} == messages
 
 
-def test_what_was_said_since_the_upgrade_stays_behind_the_old_messages(upgraded: Agent) -> None:
+def test_what_was_said_since_the_upgrade_stays_behind_the_old_messages(upgraded):
     upgraded.run("turn", "are you there?", "--session", "telegram:4300129", script=[{"text": "yes"}])
     assert len(upgraded.sessions()["telegram:4300129"]["messages"]) == 2
     with open_workspace(upgraded.workspace) as ws:

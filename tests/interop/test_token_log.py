@@ -6,9 +6,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +22,7 @@ HOUR = 3_600_000
 
 
 @pytest.fixture
-def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def zone(monkeypatch):
     monkeypatch.setenv("TZ", ZONE)
     time.tzset()
     yield
@@ -32,7 +30,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def calls() -> list[dict[str, Any]]:
+def calls():
     """Calls of the last days, of every source and outcome, hour by hour so that some lie at the border of a day."""
     now = int(time.time() * 1000)
     sources, found = ("user", "api", "cron", "dream", "system"), []
@@ -53,7 +51,7 @@ def calls() -> list[dict[str, Any]]:
     return found
 
 
-def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path: Path, zone: None) -> None:
+def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path, zone):
     need(PEER.exists(), "no agent to drive: run `make peers`")
     path = tmp_path / "home" / "llm_usage.sqlite3"
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
@@ -87,7 +85,7 @@ def test_the_log_of_a_live_agent_is_read_as_it_reads_it(tmp_path: Path, zone: No
     )
 
 
-def _by_source(report: databases.Report) -> dict[tuple[str, str], tuple[int, ...]]:
+def _by_source(report):
     found: dict[tuple[str, str], list[int]] = {}
     for one in report.calls:
         counts = (

@@ -1,7 +1,5 @@
 """Two statements are the same, a newer value, a denial, different, or for a person to ask about: in ten languages."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -93,50 +91,50 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("a", "b", "relation"), SURE)
-def test_a_plain_pair_is_what_anybody_would_call_it(a: str, b: str, relation: str) -> None:
+def test_a_plain_pair_is_what_anybody_would_call_it(a, b, relation):
     shares = compare.shares_of(a, b)
     assert max(shares, key=shares.__getitem__) == relation, shares
     assert compared(a, b).relation in (relation, "unsure"), shares
 
 
 @pytest.mark.parametrize(("a", "b"), APART)
-def test_both_statements_stay_where_each_holds(a: str, b: str) -> None:
+def test_both_statements_stay_where_each_holds(a, b):
     assert compared(a, b).relation not in HARMFUL, compare.shares_of(a, b)
 
 
 @pytest.mark.parametrize(("a", "b"), DENIED)
-def test_a_statement_is_never_the_same_as_its_denial(a: str, b: str) -> None:
+def test_a_statement_is_never_the_same_as_its_denial(a, b):
     assert compare.shares_of(a, b)["same"] == 0
     assert compare.shares_of(b, a)["same"] == 0
 
 
 @pytest.mark.parametrize(("a", "b"), VALUES)
-def test_two_statements_with_other_values_are_never_the_same(a: str, b: str) -> None:
+def test_two_statements_with_other_values_are_never_the_same(a, b):
     assert compare.shares_of(a, b)["same"] == 0
     assert compare.shares_of(b, a)["same"] == 0
 
 
 @pytest.mark.parametrize(("a", "b"), [pair for pair in APART if compare.shares_of(*pair)["newer"] == 0])
-def test_other_people_take_no_place(a: str, b: str) -> None:
+def test_other_people_take_no_place(a, b):
     shares = compare.shares_of(a, b)
     assert {shares["same"], shares["newer"], shares["denial"]} == {0}
 
 
-def test_most_pairs_of_other_family_are_barred_by_rule() -> None:
+def test_most_pairs_of_other_family_are_barred_by_rule():
     family = APART[:1] + APART[9:18]
     assert all(compare.shares_of(*pair)["newer"] == 0 for pair in family)
 
 
 @pytest.mark.parametrize("text", ["I live in Porto", "Мы не едим мясо", "会議は10時から", "", "?", "12", "a " * 2000])
-def test_a_text_is_the_same_as_itself(text: str) -> None:
+def test_a_text_is_the_same_as_itself(text):
     assert compared(text, text) == ("same", 1.0)
 
 
-def test_a_question_is_not_the_same_as_a_statement() -> None:
+def test_a_question_is_not_the_same_as_a_statement():
     assert compared("I live in Porto.", "I live in Porto?").relation != "same"
 
 
-def test_shares_are_between_nothing_and_one() -> None:
+def test_shares_are_between_nothing_and_one():
     for a, b, _ in SURE:
         shares = compare.shares_of(a, b)
         assert set(shares) == set(compare.RELATIONS)
@@ -168,16 +166,16 @@ UNHELD = [
 
 
 @pytest.mark.parametrize(("entry", "line"), UNHELD)
-def test_an_entry_does_not_hold_what_it_does_not_say(entry: str, line: str) -> None:
+def test_an_entry_does_not_hold_what_it_does_not_say(entry, line):
     assert holds(entry, line) < least_holding()
 
 
 @pytest.mark.parametrize(("entry", "line"), HELD)
-def test_an_entry_holds_what_it_says_plainly(entry: str, line: str) -> None:
+def test_an_entry_holds_what_it_says_plainly(entry, line):
     assert holds(entry, line) > 0.5
 
 
-def test_the_packs_are_made_of_what_is_taught() -> None:
+def test_the_packs_are_made_of_what_is_taught():
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "language" / "teach_pairs.py", "--check"],
         capture_output=True, text=True, check=False,
@@ -185,8 +183,8 @@ def test_the_packs_are_made_of_what_is_taught() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_what_is_taught_is_none_of_what_is_measured() -> None:
-    def texts(folder: Path, pattern: str) -> set[str]:
+def test_what_is_taught_is_none_of_what_is_measured():
+    def texts(folder, pattern):
         found = set()
         for path in folder.glob(pattern):
             for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
@@ -207,6 +205,6 @@ STRANGE = [
 ]  # fmt: skip
 
 
-def test_what_has_nothing_to_do_with_another_takes_no_place() -> None:
+def test_what_has_nothing_to_do_with_another_takes_no_place():
     found = {(a, b): compared(a, b) for a in STRANGE for b in STRANGE if a != b}
     assert not {pair: one for pair, one in found.items() if one.relation in HARMFUL}

@@ -1,7 +1,5 @@
 """What a line of an archive is, in ten languages."""
 
-from __future__ import annotations
-
 import pytest
 
 from nanomem_tui.language import sentences
@@ -27,7 +25,7 @@ from nanomem_tui.language.statements.statement import (
         ("- Wohnt in Graz", "person"), ("- Vive en Lugo", "person"), ("- Живёт в Казани", "person"),
     ],
 )  # fmt: skip
-def test_a_line_is_read_as_a_person_would(line: str, label: str) -> None:
+def test_a_line_is_read_as_a_person_would(line, label):
     assert sentences.read(line).label == label
 
 
@@ -41,11 +39,11 @@ def test_a_line_is_read_as_a_person_would(line: str, label: str) -> None:
         ("> quoted", "quoted"),
     ],
 )
-def test_what_stands_before_a_line_is_no_part_of_its_text(line: str, text: str) -> None:
+def test_what_stands_before_a_line_is_no_part_of_its_text(line, text):
     assert sentences.parted(line).text == text
 
 
-def test_a_statement_is_kept_without_who_said_it_and_with_whom_it_is_of() -> None:
+def test_a_statement_is_kept_without_who_said_it_and_with_whom_it_is_of():
     assert without_speaker("User mentioned that she moved to Porto") == "She moved to Porto"
     assert without_speaker("用户说她住在苏州") == "她住在苏州"
     assert with_subject("His phone is 555 0142", "Ben") == "Ben's phone is 555 0142"
@@ -65,11 +63,11 @@ def test_a_statement_is_kept_without_who_said_it_and_with_whom_it_is_of() -> Non
         ("User keeps notes of the house", "", "User keeps notes of the house"),
     ],
 )
-def test_what_a_statement_says_is_not_so(text: str, wrong: str, left: str) -> None:
+def test_what_a_statement_says_is_not_so(text, wrong, left):
     assert (denied_value(text), without_denied(text)) == (wrong, left)
 
 
-def test_headings_are_of_subjects_and_new_ones_are_in_the_language_of_the_file() -> None:
+def test_headings_are_of_subjects_and_new_ones_are_in_the_language_of_the_file():
     assert topics_of_heading("Communication Style") == {"style"}
     assert topics_of_heading("家庭") == {"family"}
     assert title_of("health", "# Профиль") == "Здоровье"

@@ -1,7 +1,5 @@
 """Where sentences end: never within an abbreviation, initials, a number, a version, an address or a file name."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +40,7 @@ WORDS = [
         "我住在 St. Gallen",
     ],
 )
-def test_one_sentence_stays_one(text: str) -> None:
+def test_one_sentence_stays_one(text):
     assert split(text) == [text]
 
 
@@ -60,22 +58,22 @@ def test_one_sentence_stays_one(text: str) -> None:
         (" \n ", []),
     ],
 )
-def test_sentences_are_parted(text: str, parts: list[str]) -> None:
+def test_sentences_are_parted(text, parts):
     assert split(text) == parts
 
 
-def test_only_where_white_space_follows_if_asked() -> None:
+def test_only_where_white_space_follows_if_asked():
     assert split("我喜欢茶。我住在上海！ 好", spaced=True) == ["我喜欢茶。我住在上海！", "好"]
     assert split("one line\nand. another", spaced=True) == ["one line\nand.", "another"]
 
 
 @given(st.lists(st.sampled_from(SHORT) | st.sampled_from(WORDS), min_size=1, max_size=12))
-def test_no_piece_ends_in_an_abbreviation_that_more_text_follows(words: list[str]) -> None:
+def test_no_piece_ends_in_an_abbreviation_that_more_text_follows(words):
     text = " ".join(words)
     for piece in split(text)[:-1]:
         assert piece.split()[-1] not in SHORT, text
 
 
 @given(st.text(max_size=300), st.booleans())
-def test_nothing_but_white_space_is_lost(text: str, spaced: bool) -> None:
+def test_nothing_but_white_space_is_lost(text, spaced):
     assert "".join("".join(split(text, spaced=spaced)).split()) == "".join(text.split())

@@ -30,14 +30,14 @@ READERS: dict[str, Callable[[str], object]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("text", LONG, ids=lambda text: ascii(text[:2]))
-def test_a_long_run_of_characters_is_read_at_once(name: str, text: str) -> None:
+def test_a_long_run_of_characters_is_read_at_once(name, text):
     for one in (text, f"tomorrow {text} in 3 days?"):
         begin = time.process_time()
         READERS[name](one)
         assert time.process_time() - begin < 3, name
 
 
-def test_a_word_of_a_table_has_one_meaning() -> None:
+def test_a_word_of_a_table_has_one_meaning():
     for file, names in {"dates": ("days", "turns", "numbers", "units", "phrases"), "word-forms": ("forms",)}.items():
         for name in names:
             words = "|".join("".join(one.splitlines()) for one in pack_files.table(file)[name].values()).split("|")

@@ -1,7 +1,5 @@
 """The time that a question asks for: which words name one, which days they mean, and what is no time."""
 
-from __future__ import annotations
-
 import time
 from datetime import date
 
@@ -14,7 +12,7 @@ TODAY = date(2026, 11, 30)
 """A Monday."""
 
 
-def days(text: str, today: date = TODAY) -> list[str]:
+def days(text, today=TODAY):
     """The days that a question asks for, each span as `first..last`."""
     found = asked(text, today)
     spans = found.spans if found is not None else ()
@@ -70,7 +68,7 @@ def days(text: str, today: date = TODAY) -> list[str]:
         ("two days after 2026-03-02", "2026-03-03..2026-03-04"),
     ],
 )  # fmt: skip
-def test_english_words_mean_these_days(text: str, meant: str) -> None:
+def test_english_words_mean_these_days(text, meant):
     assert days(text) == [meant]
 
 
@@ -122,7 +120,7 @@ def test_english_words_mean_these_days(text: str, meant: str) -> None:
         ("เดือนที่แล้ว", "2026-10-01..2026-10-31"),
     ],
 )  # fmt: skip
-def test_other_languages_mean_these_days(text: str, meant: str) -> None:
+def test_other_languages_mean_these_days(text, meant):
     assert days(text) == [meant]
 
 
@@ -137,21 +135,21 @@ def test_other_languages_mean_these_days(text: str, meant: str) -> None:
         "see https://example.com/2026-03-02/", "x" * 2_000 + " yesterday",
     ],
 )  # fmt: skip
-def test_other_words_are_no_time(text: str) -> None:
+def test_other_words_are_no_time(text):
     assert days(text) == []
 
 
-def test_where_a_question_looks_nowhere_either_reading_counts() -> None:
+def test_where_a_question_looks_nowhere_either_reading_counts():
     assert days("March 3") == ["2026-03-03", "2027-03-03"]
     assert days("what is on Friday?") == ["2026-11-27", "2026-12-04"]
     assert days("3/2/2026") == ["2026-02-03", "2026-03-02"], "month first or day first"
 
 
-def test_several_times_of_a_question_all_count() -> None:
+def test_several_times_of_a_question_all_count():
     assert days("did I say yesterday that I fly on 2026-12-24?") == ["2026-11-29", "2026-12-24"]
 
 
-def test_the_rest_of_a_question_is_what_the_time_does_not_say() -> None:
+def test_the_rest_of_a_question_is_what_the_time_does_not_say():
     found = asked("what did I say about the seat yesterday?", TODAY)
     assert found is not None
     assert (found.said, found.rest, found.only) == ("yesterday", "what did I say about the seat ?", False)
@@ -166,14 +164,14 @@ def test_the_rest_of_a_question_is_what_the_time_does_not_say() -> None:
         "qu'est-ce que j'ai dit hier ?", "o que eu disse ontem?", "cosa ho detto ieri?", "что я говорил вчера?",
     ],
 )  # fmt: skip
-def test_a_question_may_ask_for_nothing_but_a_time(text: str) -> None:
+def test_a_question_may_ask_for_nothing_but_a_time(text):
     found = asked(text, TODAY)
     assert found is not None
     assert found.only
 
 
 @pytest.mark.parametrize("text", ["what's the weather today?", "how are you today?", "我昨天买的手机"])
-def test_a_question_with_a_subject_asks_for_more_than_a_time(text: str) -> None:
+def test_a_question_with_a_subject_asks_for_more_than_a_time(text):
     found = asked(text, TODAY)
     assert found is not None
     assert not found.only
@@ -198,26 +196,26 @@ def test_a_question_with_a_subject_asks_for_more_than_a_time(text: str) -> None:
         ("2026-03-02T10:00", "2026-03-02", "2026-03-02"), (" today ", "2026-11-30", "2026-11-30"),
     ],
 )  # fmt: skip
-def test_a_person_gives_a_date_in_these_forms(text: str, since: str, until: str) -> None:
+def test_a_person_gives_a_date_in_these_forms(text, since, until):
     assert read_date(text, TODAY) == Span(date.fromisoformat(since), date.fromisoformat(until))
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-02-30", "99999 days ago", "yesterday or so", "\0", "0000-01-01"])
-def test_what_is_no_date_is_refused(text: str) -> None:
+def test_what_is_no_date_is_refused(text):
     with pytest.raises(ValueError, match="no date"):
         read_date(text, TODAY)
 
 
-def test_a_date_with_two_readings_is_refused_with_both() -> None:
+def test_a_date_with_two_readings_is_refused_with_both():
     with pytest.raises(ValueError, match="2026-02-03 or 2026-03-02"):
         read_date("3/2/2026", TODAY)
 
 
-def test_the_29th_of_february_is_that_of_a_leap_year() -> None:
+def test_the_29th_of_february_is_that_of_a_leap_year():
     assert days("what happened on 29 February?") == ["2024-02-29"]
 
 
-def test_a_text_is_about_its_dates_and_what_its_words_meant_then() -> None:
+def test_a_text_is_about_its_dates_and_what_its_words_meant_then():
     said = date(2026, 3, 2)
     assert about("Flew home yesterday", said) == (Span(date(2026, 3, 1), date(2026, 3, 1)),)
     assert about("Dentist on 2026-12-01 at 9", said) == (Span(date(2026, 12, 1), date(2026, 12, 1)),)
@@ -225,14 +223,14 @@ def test_a_text_is_about_its_dates_and_what_its_words_meant_then() -> None:
     assert about("Likes window seats", said) == ()
 
 
-def test_what_was_in_a_year_was_not_in_a_week_of_it() -> None:
+def test_what_was_in_a_year_was_not_in_a_week_of_it():
     year, week = Span(date(2026, 1, 1), date(2026, 12, 31)), Span(date(2026, 3, 2), date(2026, 3, 8))
     assert not week.holds(year)
     assert year.holds(week)
     assert year.holds(year)
 
 
-def test_every_word_that_names_a_time_is_worth_a_look() -> None:
+def test_every_word_that_names_a_time_is_worth_a_look():
     ours, others = ("month_names", "weekday_names", "more_phrases", "more_joined"), ("days", "phrases")
     words = [word for name in ours for word in pack_files.meanings("times", name)]
     words += [word for name in others for word in pack_files.meanings("dates", name)]
@@ -240,7 +238,7 @@ def test_every_word_that_names_a_time_is_worth_a_look() -> None:
     assert [word for word in words if not may_name(f"{word} ")] == []
 
 
-def test_to_see_that_a_question_names_no_time_costs_next_to_nothing() -> None:
+def test_to_see_that_a_question_names_no_time_costs_next_to_nothing():
     started = time.perf_counter()
     for _ in range(1_000):
         asked("which seat do I like on long flights to Lisbon?", TODAY)
@@ -248,7 +246,7 @@ def test_to_see_that_a_question_names_no_time_costs_next_to_nothing() -> None:
 
 
 @pytest.mark.parametrize("part", ["a", "1", " ", "1-", "1.", "march ", "in ", "last ", "月", "yesterday "])
-def test_a_long_text_of_one_part_takes_no_time(part: str) -> None:
+def test_a_long_text_of_one_part_takes_no_time(part):
     text = part * (200_000 // len(part))
     started = time.perf_counter()
     asked(text, TODAY)

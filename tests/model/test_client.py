@@ -8,7 +8,7 @@ import logging
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,16 +17,15 @@ from nanomem_tui.core.errors import (
     BadAnswer,
     InvalidConfig,
     MissingExtra,
-    ModelError,
     ModelRefused,
     ModelTooLong,
     ModelUnavailable,
     Refused,
 )
 from nanomem_tui.model import client as model_client
-from nanomem_tui.model.client import Answer, ModelClient, ModelConfig, Unusable, Usage, strict_schema, value_of
+from nanomem_tui.model.client import ModelClient, ModelConfig, Unusable, Usage, strict_schema, value_of
 from nanomem_tui.model.client import Reply as Text
-from tests.model.server import KEY, ModelServer, Reply, Script, knows, packed, says, status
+from tests.model.server import KEY, ModelServer, Reply, knows, packed, says, status
 
 SCHEMA = {
     "type": "object",
@@ -45,11 +44,11 @@ Serve = Callable[..., tuple[ModelServer, ModelClient]]
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
+def serve():
     """`serve(reply, reply, timeout=2)`: a server with that script, and a client that asks it."""
     opened: list[Any] = []
 
-    def start(*script: Script, **config: Any) -> tuple[ModelServer, ModelClient]:
+    def start(*script, **config):
         server = ModelServer(*script)
         server.__enter__()
         values = {"base_url": server.url, "model": "scripted", "api_key": KEY, "timeout": 10.0, **config}
@@ -63,11 +62,11 @@ def serve() -> Iterator[Serve]:
         server.__exit__()
 
 
-def ask(client: ModelClient) -> Answer:
+def ask(client):
     return client.ask(QUESTION, SCHEMA, "drink")
 
 
-def failing(client: ModelClient, kind: type[ModelError]) -> str:
+def failing(client, kind):
     """The line of the error that comes, which is one and holds no key, nor does anything that hangs on it."""
     with pytest.raises(kind) as caught:
         ask(client)
@@ -79,7 +78,7 @@ def failing(client: ModelClient, kind: type[ModelError]) -> str:
     return line
 
 
-def test_a_good_answer(serve: Serve) -> None:
+def test_a_good_answer(serve):
     server, client = serve(says(GOOD, usage={"prompt_tokens": 31, "completion_tokens": 7}))
     answer = ask(client)
     assert answer.value == READ
@@ -93,7 +92,7 @@ def test_a_good_answer(serve: Serve) -> None:
     assert asked.body["max_tokens"] == 4096
 
 
-def test_the_shape_on_the_wire_is_strict_and_without_limits() -> None:
+def test_the_shape_on_the_wire_is_strict_and_without_limits():
     sent = json.dumps(
         strict_schema({**SCHEMA, "properties": {**SCHEMA["properties"], "x": {"type": "string", "suggested": ["y"]}}})
     )
@@ -115,12 +114,12 @@ def test_the_shape_on_the_wire_is_strict_and_without_limits() -> None:
         json.dumps({**GOOD, "delete": "AGENTS.md", "word2": {"a": [1]}}),
     ],
 )
-def test_an_object_is_found_whatever_stands_around_it_and_extra_fields_are_dropped(serve: Serve, text: str) -> None:
+def test_an_object_is_found_whatever_stands_around_it_and_extra_fields_are_dropped(serve, text):
     _, client = serve(says(text))
     assert ask(client).value == READ
 
 
-def test_blocks_of_text_are_one_text_and_thoughts_are_none(serve: Serve) -> None:
+def test_blocks_of_text_are_one_text_and_thoughts_are_none(serve):
     blocks = [{"type": "thinking", "thinking": "{}"}, {"type": "text", "text": json.dumps(GOOD)}]
     _, client = serve(says(blocks))
     assert ask(client).value == READ
@@ -151,7 +150,7 @@ def test_blocks_of_text_are_one_text_and_thoughts_are_none(serve: Serve) -> None
         (Reply(data=b'{"error": {"message": "upstream is down"}}'), "upstream is down"),
     ],
 )  # fmt: skip
-def test_an_answer_that_cannot_be_used_is_told_back_once(serve: Serve, bad: Reply, why: str) -> None:
+def test_an_answer_that_cannot_be_used_is_told_back_once(serve, bad, why):
     server, client = serve(bad, says(GOOD))
     assert ask(client).value == READ
     assert why in server.asked[1].text
@@ -161,7 +160,7 @@ def test_an_answer_that_cannot_be_used_is_told_back_once(serve: Serve, bad: Repl
     assert len(server.asked) == 2
 
 
-def test_an_answer_that_was_cut_is_not_asked_for_again(serve: Serve) -> None:
+def test_an_answer_that_was_cut_is_not_asked_for_again(serve):
     server, client = serve(says('{"word": "te', finish="length"), max_tokens=64)
     assert "cut at 64 tokens" in failing(client, ModelTooLong)
     assert len(server.asked) == 1
@@ -174,14 +173,14 @@ def test_an_answer_that_was_cut_is_not_asked_for_again(serve: Serve) -> None:
 @pytest.mark.parametrize(
     "reply", [says(None, refusal="I will not."), says("", finish="content_filter"), says(GOOD, finish="content_filter")]
 )
-def test_a_model_that_declines_is_not_pressed(serve: Serve, reply: Reply) -> None:
+def test_a_model_that_declines_is_not_pressed(serve, reply):
     server, client = serve(reply)
     assert "declined" in failing(client, ModelRefused)
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(("known", "form"), [(("json_object", "plain"), "json_object"), (("plain",), "plain")])
-def test_an_endpoint_that_knows_no_schema_is_asked_otherwise(serve: Serve, known: tuple[str, ...], form: str) -> None:
+def test_an_endpoint_that_knows_no_schema_is_asked_otherwise(serve, known, form):
     server, client = serve(knows(*known, then=says(f"Here: {json.dumps(GOOD)}")))
     assert ask(client).value == READ
     assert server.asked[-1].form == form
@@ -190,7 +189,7 @@ def test_an_endpoint_that_knows_no_schema_is_asked_otherwise(serve: Serve, known
     assert server.asked[-1].form == server.asked[-2].form == form  # it learns
 
 
-def test_names_of_limits_are_learnt_too(serve: Serve) -> None:
+def test_names_of_limits_are_learnt_too(serve):
     server, client = serve(
         status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
         status(400, "Unsupported value: 'temperature' does not support 0.1"),
@@ -202,7 +201,7 @@ def test_names_of_limits_are_learnt_too(serve: Serve) -> None:
     assert server.asked[-1].form == "json_schema"
 
 
-def test_a_question_that_is_too_long(serve: Serve) -> None:
+def test_a_question_that_is_too_long(serve):
     for reply in (status(413), status(400, "This model's maximum context length is 8192 tokens.")):
         server, client = serve(reply)
         assert "too long" in failing(client, ModelTooLong)
@@ -213,7 +212,7 @@ def test_a_question_that_is_too_long(serve: Serve) -> None:
     ("code", "words"),
     [(401, "refuses the key"), (403, "refuses the key"), (402, "paid"), (404, "no such model"), (418, "refuses the")],
 )
-def test_what_no_retry_can_mend_is_told_at_once(serve: Serve, code: int, words: str) -> None:
+def test_what_no_retry_can_mend_is_told_at_once(serve, code, words):
     server, client = serve(status(code, f"Incorrect API key provided: {KEY}, see the console"))
     line = failing(client, ModelRefused)
     assert words in line
@@ -223,7 +222,7 @@ def test_what_no_retry_can_mend_is_told_at_once(serve: Serve, code: int, words: 
 
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 408])
-def test_a_busy_endpoint_is_asked_again(serve: Serve, code: int) -> None:
+def test_a_busy_endpoint_is_asked_again(serve, code):
     server, client = serve(status(code), status(code), says(GOOD))
     assert ask(client).value == READ
     assert len(server.asked) == 3
@@ -232,14 +231,14 @@ def test_a_busy_endpoint_is_asked_again(serve: Serve, code: int) -> None:
     assert len(server.asked) == 4
 
 
-def test_a_page_for_browsers_is_not_quoted_and_controls_are_made_visible(serve: Serve) -> None:
+def test_a_page_for_browsers_is_not_quoted_and_controls_are_made_visible(serve):
     _, client = serve(Reply(500, b"<html><body>Bad Gateway</body></html>"))
     assert "<html>" not in failing(client, ModelUnavailable)
     _, client = serve(Reply(403, b"\x1b]52;c;aGk=\x07 go\naway"))
     assert "\x1b" not in failing(client, ModelRefused)
 
 
-def test_retry_after_is_honoured_within_the_time_there_is(serve: Serve) -> None:
+def test_retry_after_is_honoured_within_the_time_there_is(serve):
     server, client = serve(status(429, retry_after="0.3"), says(GOOD))
     began = time.monotonic()
     assert ask(client).value == READ
@@ -251,7 +250,7 @@ def test_retry_after_is_honoured_within_the_time_there_is(serve: Serve) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_retry_after_may_be_a_date_and_nonsense_is_none() -> None:
+def test_a_retry_after_may_be_a_date_and_nonsense_is_none():
     assert model_client.retry_seconds("Wed, 21 Oct 2015 07:28:00 GMT") is None
     assert 10**9 < (model_client.retry_seconds("Wed, 21 Oct 2099 07:28:00 GMT") or 0) < 10**10
     assert [model_client.retry_seconds(text) for text in ("7", "-1", "nan", "inf", "soon", "")] == [7.0] + [None] * 5
@@ -260,18 +259,18 @@ def test_a_retry_after_may_be_a_date_and_nonsense_is_none() -> None:
 @pytest.mark.parametrize(
     "reply", [says(GOOD, wait=30), Reply(data=b"{" * 100_000, pause=0.02)], ids=["silent", "drop by drop"]
 )
-def test_a_slow_endpoint_ends_in_time(serve: Serve, reply: Reply) -> None:
+def test_a_slow_endpoint_ends_in_time(serve, reply):
     _, client = serve(reply, timeout=0.6)
     began = time.monotonic()
     assert "no answer within 0.6 s" in failing(client, ModelUnavailable)
     assert time.monotonic() - began < 20
 
 
-def test_a_person_can_stop_waiting(serve: Serve) -> None:
+def test_a_person_can_stop_waiting(serve):
     _, client = serve(says(GOOD, wait=30), timeout=60.0)
     began = time.monotonic()
 
-    def watch(_step: str) -> None:
+    def watch(_step):
         if time.monotonic() - began > 0.4:
             raise Refused("stopped")
 
@@ -280,13 +279,13 @@ def test_a_person_can_stop_waiting(serve: Serve) -> None:
     assert time.monotonic() - began < 20
 
 
-def test_the_same_client_works_after_a_dropped_question(serve: Serve) -> None:
+def test_the_same_client_works_after_a_dropped_question(serve):
     _, client = serve(says(GOOD, wait=30), says(GOOD), timeout=0.5)
     failing(client, ModelUnavailable)
     assert ask(client).value == READ
 
 
-def test_nobody_there(serve: Serve) -> None:
+def test_nobody_there(serve):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -296,7 +295,7 @@ def test_nobody_there(serve: Serve) -> None:
         assert time.monotonic() - began < 30
 
 
-def test_a_connection_that_breaks_is_tried_again(serve: Serve) -> None:
+def test_a_connection_that_breaks_is_tried_again(serve):
     server, client = serve(Reply(cut=0), Reply(data=says(GOOD).data, cut=30), says(GOOD))
     assert ask(client).value == READ
     assert len(server.asked) == 3
@@ -305,7 +304,7 @@ def test_a_connection_that_breaks_is_tried_again(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_a_redirect_is_never_followed_with_the_key(serve: Serve, code: int) -> None:
+def test_a_redirect_is_never_followed_with_the_key(serve, code):
     other, _ = serve(says(GOOD))
     server, client = serve(status(code, location=f"{other.url}/chat/completions?key={KEY}"))
     assert "is not followed" in failing(client, ModelRefused)
@@ -313,7 +312,7 @@ def test_a_redirect_is_never_followed_with_the_key(serve: Serve, code: int) -> N
     assert other.asked == []
 
 
-def test_a_huge_response_is_not_read_to_its_end(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_response_is_not_read_to_its_end(serve, monkeypatch):
     monkeypatch.setattr(model_client, "MAX_BYTES", 200_000)
     huge = says("x" * 400_000)
     for reply in (huge, packed(huge)):
@@ -327,7 +326,7 @@ def test_a_huge_response_is_not_read_to_its_end(serve: Serve, monkeypatch: pytes
     assert "holds no answer" in failing(client, BadAnswer)
 
 
-def test_the_key_is_nowhere(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_nowhere(serve, caplog):
     caplog.set_level(logging.DEBUG)
     key = KEY[:16]
     for said in (json.dumps({"word": key}), '{"word": "' + "".join(f"\\u{ord(c):04x}" for c in key) + '"}'):
@@ -341,7 +340,7 @@ def test_the_key_is_nowhere(serve: Serve, caplog: pytest.LogCaptureFixture) -> N
 
 
 @pytest.mark.parametrize("key", ["line\nbreak-0123456789", "schlüssel-0123456789"])
-def test_a_key_that_cannot_be_sent_is_told_without_it(serve: Serve, key: str) -> None:
+def test_a_key_that_cannot_be_sent_is_told_without_it(serve, key):
     _, client = serve(says(GOOD), api_key=key)
     with pytest.raises((InvalidConfig, ModelUnavailable)) as caught:
         ask(client)
@@ -350,17 +349,17 @@ def test_a_key_that_cannot_be_sent_is_told_without_it(serve: Serve, key: str) ->
     assert "0123456789" not in told
 
 
-def test_an_address_that_is_none(serve: Serve) -> None:
+def test_an_address_that_is_none(serve):
     for address in ("ftp://host/v1", "file:///etc/passwd", "nonsense"):
         _, client = serve(says(GOOD), base_url=address)
         with pytest.raises(InvalidConfig):
             ask(client)
 
 
-def test_without_httpx_one_line_says_what_to_install(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_httpx_one_line_says_what_to_install(serve, monkeypatch):
     real = builtins.__import__
 
-    def none(name: str, *rest: Any, **named: Any) -> Any:
+    def none(name, *rest, **named):
         if name == "httpx":
             raise ImportError(name)
         return real(name, *rest, **named)
@@ -372,7 +371,7 @@ def test_without_httpx_one_line_says_what_to_install(serve: Serve, monkeypatch: 
     assert "pip install '.[llm]'" in caught.value.line()
 
 
-def test_tokens_and_cost(serve: Serve) -> None:
+def test_tokens_and_cost(serve):
     _, client = serve(says(GOOD, usage={"prompt_tokens": 1000, "completion_tokens": 500}), price_in=2.0, price_out=6.0)
     assert ask(client).usage.cost == pytest.approx(0.005)
     assert ask(client).usage.cost == pytest.approx(0.005)
@@ -387,7 +386,7 @@ def test_tokens_and_cost(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": True, "cost": "NaN"}])
-def test_tokens_nobody_counted_are_estimated_and_marked(serve: Serve, usage: dict[str, Any] | None) -> None:
+def test_tokens_nobody_counted_are_estimated_and_marked(serve, usage):
     _, client = serve(says(GOOD, usage=usage))
     used = ask(client).usage
     assert (used.estimated, used.cost) == (True, None)
@@ -395,7 +394,7 @@ def test_tokens_nobody_counted_are_estimated_and_marked(serve: Serve, usage: dic
     assert used.tokens_out > 0
 
 
-def test_costs_add_up_only_when_all_are_known() -> None:
+def test_costs_add_up_only_when_all_are_known():
     known, unknown = Usage(1, 1, 1, 0.5), Usage(1, 1, 1, None)
     assert (known + known).cost == 1.0
     assert (known + unknown).cost is None
@@ -403,7 +402,7 @@ def test_costs_add_up_only_when_all_are_known() -> None:
     assert Usage().cost is None
 
 
-def test_headers_query_and_body_of_the_provider_are_sent_and_change_no_question(serve: Serve) -> None:
+def test_headers_query_and_body_of_the_provider_are_sent_and_change_no_question(serve):
     server, client = serve(
         says(GOOD), headers={"X-App": "7"}, query={"api-version": "3"}, body={"top_k": 4, "messages": [], "tools": [1]}
     )
@@ -414,7 +413,7 @@ def test_headers_query_and_body_of_the_provider_are_sent_and_change_no_question(
     assert "tools" not in asked.body
 
 
-def test_an_answer_of_many_braces_is_read_in_little_time() -> None:
+def test_an_answer_of_many_braces_is_read_in_little_time():
     began = time.process_time()
     for text in ("{" * 500_000, '{"a":' * 200_000, "{} " * 200_000):
         with pytest.raises(Unusable):

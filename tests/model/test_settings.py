@@ -1,27 +1,22 @@
 """Which model is asked: our settings first, else what the agent's configuration says, read the way the agent does."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui.core.errors import InvalidConfig
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.model.client import ModelConfig
 from nanomem_tui.model.settings import model_config
 
 OPENROUTER = {"openrouter": {"apiKey": "sk-or-0123456789"}}
 
 
 @pytest.fixture
-def resolve(tmp_path: Path) -> Any:
+def resolve(tmp_path):
     """`resolve(agent_config, settings…, environ={})`: where the model of that home is asked."""
 
-    def call(agent: Any = None, *, environ: dict[str, str] | None = None, **settings: Any) -> ModelConfig:
+    def call(agent=None, *, environ=None, **settings):
         (tmp_path / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
         if agent is not None:
             (tmp_path / "config.json").write_text(agent if isinstance(agent, str) else json.dumps(agent))
@@ -30,12 +25,12 @@ def resolve(tmp_path: Path) -> Any:
     return call
 
 
-def agent(model: str = "qwen/qwen3", providers: Any = None, dream: Any = None, **defaults: Any) -> dict[str, Any]:
+def agent(model="qwen/qwen3", providers=None, dream=None, **defaults):
     chosen = {"model": model, **({"dream": dream} if dream is not None else {}), **defaults}
     return {"agents": {"defaults": chosen}, "providers": OPENROUTER if providers is None else providers}
 
 
-def test_our_own_endpoint_with_its_own_key(resolve: Any) -> None:
+def test_our_own_endpoint_with_its_own_key(resolve):
     config = resolve(
         agent(), environ={"NANOMEM_MODEL_KEY": "mine", "OPENAI_API_KEY": "other"},
         model_base_url="http://localhost:8080/v1", model_name="smol", model_max_tokens=99,
@@ -48,7 +43,7 @@ def test_our_own_endpoint_with_its_own_key(resolve: Any) -> None:
     assert named.price_in is None
 
 
-def test_the_agents_key_never_goes_to_our_address(resolve: Any) -> None:
+def test_the_agents_key_never_goes_to_our_address(resolve):
     config = resolve(agent(), model_base_url="http://elsewhere/v1", model_name="m")
     assert config.api_key == ""
     assert "sk-or" not in str(config.secrets)
@@ -69,14 +64,12 @@ def test_the_agents_key_never_goes_to_our_address(resolve: Any) -> None:
         ("gpt-4o", {"openai": {"apiKey": "k", "apiBase": "http://proxy/v1"}}, "http://proxy/v1", "gpt-4o"),
     ],
 )
-def test_the_provider_is_the_one_that_the_agent_takes(
-    resolve: Any, model: str, providers: Any, url: str, name: str
-) -> None:
+def test_the_provider_is_the_one_that_the_agent_takes(resolve, model, providers, url, name):
     config = resolve(agent(model, providers))
     assert (config.base_url, config.model) == (url, name)
 
 
-def test_the_dreams_own_model_is_a_preset_or_a_name(resolve: Any) -> None:
+def test_the_dreams_own_model_is_a_preset_or_a_name(resolve):
     presets = {"small": {"model": "tiny/one", "provider": "openrouter", "maxTokens": 500, "contextWindowTokens": 4000}}
     for key in ("modelOverride", "model"):
         config = resolve({**agent(dream={key: "small"}), "modelPresets": presets})
@@ -90,12 +83,12 @@ def test_the_dreams_own_model_is_a_preset_or_a_name(resolve: Any) -> None:
     assert resolve(agent(dream={"modelOverride": "a"}), model_name="b").model == "b"
 
 
-def test_our_limits_are_the_upper_ones(resolve: Any) -> None:
+def test_our_limits_are_the_upper_ones(resolve):
     config = resolve(agent(maxTokens=100_000, temperature=0.7), model_max_tokens=2000, model_context_tokens=9000)
     assert (config.max_tokens, config.context_tokens, config.temperature) == (2000, 9000, 0.7)
 
 
-def test_references_to_the_environment(resolve: Any) -> None:
+def test_references_to_the_environment(resolve):
     providers = {
         "custom": {"apiKey": "${MY_KEY}", "apiBase": "http://${HOST}/v1", "extraHeaders": {"X-Team": "${TEAM}-1"}},
         "openai": {"apiKey": "${NOT_SET}"},
@@ -107,7 +100,7 @@ def test_references_to_the_environment(resolve: Any) -> None:
         resolve(agent("gpt-4", providers), environ=environ)
 
 
-def test_the_agents_environment_fills_what_the_file_leaves_out(resolve: Any) -> None:
+def test_the_agents_environment_fills_what_the_file_leaves_out(resolve):
     environ = {"NANOBOT_PROVIDERS__OPENROUTER__API_KEY": "from-environment"}
     for providers in ({"openrouter": {}}, {}):
         assert resolve(agent(providers=providers), environ=environ).api_key == "from-environment"
@@ -115,7 +108,7 @@ def test_the_agents_environment_fills_what_the_file_leaves_out(resolve: Any) -> 
         resolve(agent(providers={"openrouter": {"apiKey": None}}), environ=environ)
 
 
-def test_extras_of_a_provider_come_along(resolve: Any) -> None:
+def test_extras_of_a_provider_come_along(resolve):
     extras = {"extraQuery": {"api-version": "1"}, "extraBody": {"top_k": 3}, "proxy": "http://u:secret-word@p:1"}
     config = resolve(agent(providers={"openrouter": {"apiKey": "sk-or-0123456789", **extras}}))
     assert (config.query, config.body, config.proxy) == ({"api-version": "1"}, {"top_k": 3}, extras["proxy"])
@@ -140,7 +133,7 @@ def test_extras_of_a_provider_come_along(resolve: Any) -> None:
         ({"agents": [], "providers": "x"}, "no provider is configured"),
     ],
 )
-def test_what_is_missing_is_named_and_the_other_way_too(resolve: Any, given: Any, why: str) -> None:
+def test_what_is_missing_is_named_and_the_other_way_too(resolve, given, why):
     with pytest.raises(InvalidConfig) as caught:
         resolve(given)
     line = caught.value.line()
@@ -150,6 +143,6 @@ def test_what_is_missing_is_named_and_the_other_way_too(resolve: Any, given: Any
         assert "--dreamer rules" in line
 
 
-def test_an_address_without_a_model_is_told(resolve: Any) -> None:
+def test_an_address_without_a_model_is_told(resolve):
     with pytest.raises(InvalidConfig, match="model_name is not"):
         resolve(model_base_url="http://h/v1")

@@ -38,17 +38,17 @@ ESCAPES = (
 )  # fmt: skip
 
 
-def item(text: str) -> Item:
+def item(text):
     return Item("ltm_1", text)
 
 
-def failed(tool: str, error: str) -> Lesson:
+def failed(tool, error):
     """The lesson of a tool that fails."""
     event = lessons.ToolResult(tool, error=error if error.strip() else "x")
     return lessons.learn(event, {}, Settings(), NOW, session_key="telegram:1")[0].lesson
 
 
-def block_of(source: str, place: str, turn: Exchange) -> str:
+def block_of(source, place, turn):
     """A block with an excerpt of what was said or noted."""
     lines = [prompt.excerpt_line(source, place, turn)]
     return prompt.render([], excerpts=prompt.Excerpts(lines, share=1), max_chars=9_000, context_chars=9_000).text
@@ -79,24 +79,24 @@ BLOCKS: dict[str, Callable[[str], str]] = {
 }
 
 
-def reached(block: str) -> list[str]:
+def reached(block):
     """What of a prompt with this block is obeyed, beside the prompt's own words."""
     whole = obeyed(f"You help a person.\n\n{block}\n\nUser: hello")
     return [line for line in whole if line not in ("You help a person.", "User: hello", NOTHING)]
 
 
-def test_the_agent_obeys_what_stands_outside() -> None:
+def test_the_agent_obeys_what_stands_outside():
     assert reached(f"{OPENS}\ndata\n{CLOSES}\n{ORDER}") == [ORDER]
     assert [text for text in ESCAPES[:19] if not reached(f"{OPENS}\n- {text}\n{CLOSES}")] == []
 
 
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
-def test_no_text_of_a_memory_reaches_it(block: Callable[[str], str]) -> None:
+def test_no_text_of_a_memory_reaches_it(block):
     assert [text for text in (*orders(), *ESCAPES) if reached(block(text))] == []
 
 
 @pytest.mark.parametrize("field", ["speakers", "senders", "kinds", "tools", "errors"])
-def test_no_words_of_a_field_that_is_not_what_was_said_stand_in_the_block(field: str) -> None:
+def test_no_words_of_a_field_that_is_not_what_was_said_stand_in_the_block(field):
     """A name, an id, a kind, a tool and its error are anybody's text, and nobody needs their words to go on."""
     words = {text: " ".join(text.split())[:30] for text in (*orders(), *ESCAPES, *PLAIN)}
     shown = {text: " ".join(BLOCKS[field](text).split()) for text in words}
@@ -111,5 +111,5 @@ PIECES = st.sampled_from(
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 @given(text=st.one_of(st.lists(PIECES, max_size=12).map("".join), st.text(max_size=60)))
 @example(text="x")
-def test_no_text_at_all_does(block: Callable[[str], str], text: str) -> None:
+def test_no_text_at_all_does(block, text):
     assert reached(block(text)) == []

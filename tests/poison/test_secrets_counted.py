@@ -1,9 +1,5 @@
 """Every kind of secret by every way in, and a thousand values that only look like one."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -20,21 +16,21 @@ SECRETS = {kind: f"Remember that the {kind} is {value}" for kind, value in VALUE
 WORDS = {**VALUES, **{kind: value for kind, (_, value) in BESIDE.items()}}
 
 
-def test_no_value_that_only_looks_like_one_is_masked() -> None:
+def test_no_value_that_only_looks_like_one_is_masked():
     texts = list(lookalikes())
     assert len(set(texts)) > NUMBER * 0.9
     assert [(text, [one.kind for one in find(text)]) for text in texts if find(text)] == []
     assert [text for text in texts if mask(text) != text] == []
 
 
-def test_every_kind_is_known_by_its_shape() -> None:
+def test_every_kind_is_known_by_its_shape():
     assert len(kinds()) >= 22
     assert [kind for kind, text in SECRETS.items() if not find(text)] == []
     assert {*SECRETS, "e-mail address", "telephone number"} <= set(kinds()), "those two are personal, and no secret"
 
 
 @pytest.mark.parametrize("kind", sorted(SECRETS))
-def test_none_of_them_lies_open_after_a_turn(kind: str, tmp_path: Path) -> None:
+def test_none_of_them_lies_open_after_a_turn(kind, tmp_path):
     home = make_home(tmp_path, items=0, lessons=0)
     with open_workspace(home) as ws:
         turn(ws, SECRETS[kind], f"I noted it. {SECRETS[kind]}")
@@ -45,7 +41,7 @@ def test_none_of_them_lies_open_after_a_turn(kind: str, tmp_path: Path) -> None:
     assert ours == []
 
 
-def test_a_pending_action_is_masked_as_a_memory_is(tmp_path: Path) -> None:
+def test_a_pending_action_is_masked_as_a_memory_is(tmp_path):
     with open_workspace(make_home(tmp_path, items=0, lessons=0)) as ws:
         end(ws, begin(ws, "what is next?").turn, pending_actions=["read out the PIN 4821", "try wifi pass: Sommer2026"])
         begun = begin(ws, "and now?")

@@ -1,7 +1,5 @@
 """Secrets in ten languages, by every carrier, and what only looks like one: none is missed, and nothing else masked."""
 
-from __future__ import annotations
-
 import pytest
 
 from nanomem_tui.language.secrets import find, mask
@@ -13,7 +11,7 @@ from tests.poison.labelled_secrets import LANGUAGES
 SECRETS, LOOKALIKES = labelled_secrets.secrets(), labelled_secrets.lookalikes()
 
 
-def test_the_set_is_large_and_has_both_halves_of_every_kind_in_ten_languages() -> None:
+def test_the_set_is_large_and_has_both_halves_of_every_kind_in_ten_languages():
     assert len(SECRETS) >= 250
     assert len(LOOKALIKES) >= 400
     assert {one.language for one in SECRETS} == {one.language for one in LOOKALIKES} == LANGUAGES
@@ -23,25 +21,25 @@ def test_the_set_is_large_and_has_both_halves_of_every_kind_in_ten_languages() -
     assert {one.kind.split(":")[0] for one in SECRETS if one.held_out} >= kinds - {"private key"}
 
 
-def test_no_secret_of_the_set_can_be_read_once_it_is_masked() -> None:
+def test_no_secret_of_the_set_can_be_read_once_it_is_masked():
     assert [one.text for one in SECRETS if one.is_open(mask(one.text))] == []
 
 
-def test_nothing_is_masked_that_only_looks_like_a_secret() -> None:
+def test_nothing_is_masked_that_only_looks_like_a_secret():
     assert [(one.text, [found.kind for found in find(one.text)]) for one in LOOKALIKES if find(one.text)] == []
 
 
-def test_a_masked_text_has_no_secret_left() -> None:
+def test_a_masked_text_has_no_secret_left():
     assert [one.text for one in SECRETS if find(mask(one.text))] == []
 
 
-def test_no_report_names_a_secret_by_its_value() -> None:
+def test_no_report_names_a_secret_by_its_value():
     for one in SECRETS:
         for found in find(one.text):
             assert not one.is_open(f"{found.kind} #{found.fingerprint}")
 
 
-def test_the_quick_look_passes_over_none_of_them() -> None:
+def test_the_quick_look_passes_over_none_of_them():
     assert [one.text for one in (*SECRETS, *LOOKALIKES) if list(_secrets(one.text)) != find(one.text)] == []
 
 
@@ -63,7 +61,7 @@ def test_the_quick_look_passes_over_none_of_them() -> None:
         ('{"note": "line\\n' + "ghp" + "_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA9b8C" + '"}', "aB3dE6gH"),
     ],
 )
-def test_more_ways_to_say_one(text: str, value: str) -> None:
+def test_more_ways_to_say_one(text, value):
     assert value in text
     assert value not in mask(text)
 
@@ -90,7 +88,7 @@ def test_more_ways_to_say_one(text: str, value: str) -> None:
         "mi clave es trabajar duro siempre",
     ],
 )
-def test_more_talk_about_secrets_is_none(text: str) -> None:
+def test_more_talk_about_secrets_is_none(text):
     assert find(text) == []
 
 
@@ -102,7 +100,7 @@ def test_more_talk_about_secrets_is_none(text: str) -> None:
         ("| 密码 | 用户 |\n| --- | --- |\n| Xk9lotus22 | ana |", "Xk9lotus22"),
     ],
 )
-def test_a_password_in_a_column_that_is_named_so_is_masked(text: str, value: str) -> None:
+def test_a_password_in_a_column_that_is_named_so_is_masked(text, value):
     assert value not in mask(text)
     assert find(mask(text)) == []
     pieces = [piece.text for piece in markdown.markdown_pieces(f"{text}\n\n- Ana has a dog", "x")[0]]
@@ -110,7 +108,7 @@ def test_a_password_in_a_column_that_is_named_so_is_masked(text: str, value: str
     assert not any(value in piece for piece in pieces)
 
 
-def test_a_table_about_passwords_is_none() -> None:
+def test_a_table_about_passwords_is_none():
     assert find("| Service | Password |\n|---|---|\n| NAS | in the safe |\n| Mail | unknown |\n| VPN | - |") == []
     assert (
         find("| Node | IP |\n|---|---|\n| Pi | 10.0.0.21 |\n\n| Password rule | Length |\n|--|--|\n| v2 | 12chars |")

@@ -1,11 +1,8 @@
 """What nobody who may teach has said becomes active by no way in: it waits for a person, or is not taken at all."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -27,41 +24,41 @@ Feed = Callable[[Workspace, str, int], object]
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     home = make_home(tmp_path, items=0, lessons=0)
     settle(home, capture_senders=["ana"])
     with open_workspace(home) as opened:
         yield opened
 
 
-def by_tool(ws: Workspace, text: str, number: int) -> None:
+def by_tool(ws, text, number):
     """A page or a mail that a tool read, on behalf of somebody who may teach."""
     tools = [{"name": "web_fetch", "arguments": "{}", "result": text}]
     turn(ws, f"What does page {number} say?", "I read it.", tools=tools)
 
 
-def by_failing_tool(ws: Workspace, text: str, number: int) -> None:
+def by_failing_tool(ws, text, number):
     """What a tool gives as its error."""
     tools = [{"name": "exec", "arguments": f'{{"n": {number}}}', "result": "", "error": text}]
     turn(ws, f"Run job {number}?", "It failed.", tools=tools)
 
 
-def by_answer(ws: Workspace, text: str, number: int) -> None:
+def by_answer(ws, text, number):
     """The agent says it again in its own answer."""
     turn(ws, f"And what about {number}?", text)
 
 
-def by_stranger(ws: Workspace, text: str, number: int) -> None:
+def by_stranger(ws, text, number):
     """Somebody in a group who may not teach."""
     turn(ws, text, sender_id="mallory", message_id=f"m{number}")
 
 
-def by_nobody(ws: Workspace, text: str, number: int) -> None:
+def by_nobody(ws, text, number):
     """A message whose sender the channel does not name."""
     turn(ws, text, sender_id=None, message_id=f"n{number}")
 
 
-def by_reply(ws: Workspace, text: str, number: int) -> None:
+def by_reply(ws, text, number):
     """The message that somebody who may teach replies to, which is another's."""
     turn(ws, f"Who wrote {number}?", reply_text=text, reply_participant="mallory")
 
@@ -81,12 +78,12 @@ PASTED = (
 )
 
 
-def by_paste(ws: Workspace, text: str, number: int) -> None:
+def by_paste(ws, text, number):
     """Somebody who may teach pastes what another one wrote."""
     turn(ws, PASTED[number % len(PASTED)].format(text), message_id=f"p{number}")
 
 
-def by_proposal(ws: Workspace, text: str, number: int) -> None:
+def by_proposal(ws, text, number):
     """The agent's model proposes it."""
     Proposals(ws.store, ws.perform, Audience()).add(f"{text[:400]} ({number})")
 
@@ -98,19 +95,19 @@ WAYS = pytest.mark.parametrize(
 )
 
 
-def given(ws: Workspace, text: str) -> list[str]:
+def given(ws, text):
     """What an agent is given for a question about it."""
     found = ws.engine.ask(Question(text[:300]))
     return [hit.item.text for hit in found.hits] + [lesson.better_action for lesson in found.lessons]
 
 
-def active(ws: Workspace) -> list[str]:
+def active(ws):
     lessons = [f"{row.trigger} → {row.better_action}" for row in ws.lessons.all() if row.enabled and not row.waits]
     return [row.text for row in ws.items.all() if row.enabled and not row.waits] + lessons
 
 
 @WAYS
-def test_nothing_untrusted_becomes_active(ws: Workspace, feed: Feed) -> None:
+def test_nothing_untrusted_becomes_active(ws, feed):
     texts = [*orders(), *PLAIN]
     for number, text in enumerate(texts):
         feed(ws, text, number)
@@ -120,7 +117,7 @@ def test_nothing_untrusted_becomes_active(ws: Workspace, feed: Feed) -> None:
     assert not any(text in exported for text in PLAIN)
 
 
-def test_what_a_model_proposes_waits(ws: Workspace) -> None:
+def test_what_a_model_proposes_waits(ws):
     start = clock.now()
     for number, text in enumerate([*orders(), *PLAIN]):
         with clock.at(start + timedelta(hours=number)):  # no flood
@@ -130,7 +127,7 @@ def test_what_a_model_proposes_waits(ws: Workspace) -> None:
     assert active(ws) == []
 
 
-def test_who_may_teach_is_heard(ws: Workspace) -> None:
+def test_who_may_teach_is_heard(ws):
     """So that the tests above can fail: the same facts, said by her, are kept. What reads as an order waits even so."""
     for number, text in enumerate(PLAIN):
         turn(ws, text, message_id=f"a{number}")
@@ -142,7 +139,7 @@ def test_who_may_teach_is_heard(ws: Workspace) -> None:
     assert len(active(ws)) - len(known) <= sum(not injection.reason(text) for text in orders())
 
 
-def test_orders_in_an_imported_file_wait(ws: Workspace, tmp_path: Path) -> None:
+def test_orders_in_an_imported_file_wait(ws, tmp_path):
     file = tmp_path / "memories.md"
     file.write_text("# Facts\n\n" + "".join(f"- {' '.join(text.split())}\n" for text in orders()), encoding="utf-8")
     ws.transfer.run(ws.transfer.preview(file))
@@ -152,7 +149,7 @@ def test_orders_in_an_imported_file_wait(ws: Workspace, tmp_path: Path) -> None:
     assert ws.inbox.count() >= 60
 
 
-def test_a_dream_writes_no_order_of_the_archive(ws: Workspace) -> None:
+def test_a_dream_writes_no_order_of_the_archive(ws):
     memory = ws.paths.memory
     lines = [
         {"cursor": number, "timestamp": "2026-05-01 10:00", "content": " ".join(text.split())}

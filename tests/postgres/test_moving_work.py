@@ -1,12 +1,8 @@
 """The agent's work and the knowledge base move with the memory: records, what agents overwrote, documents, the runs of
 the lifecycle; they are found as before."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,6 @@ from nanomem_tui.core.errors import Moved
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.tiers.records import NewRecord
-from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home
 
 pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
@@ -25,15 +20,15 @@ WORDS = ["nginx", "disk", "certificate", "restart", "backup", "cron", "kernel", 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
-def said(draw: random.Random, most: int) -> str:
+def said(draw, most):
     return " ".join(draw.choices(WORDS, k=draw.randint(2, most)))
 
 
-def command(workspace: Path, *line: str) -> int:
+def command(workspace, *line):
     return run_line([*line, "--workspace", str(workspace)])
 
 
-def worked(workspace: Path, draw: random.Random, name: str) -> None:
+def worked(workspace, draw, name):
     """Records of several kinds, some changed and some gone, and documents."""
     with open_workspace(workspace) as ws:
         tasks = [NewRecord("task", {"description": said(draw, 6)}, f"{name}t{n:03}") for n in range(60)]
@@ -46,7 +41,7 @@ def worked(workspace: Path, draw: random.Random, name: str) -> None:
         ws.knowledge.remove([ws.knowledge.get(texts[2][0]).id])
 
 
-def found(workspace: Path) -> dict[str, Any]:
+def found(workspace):
     """What is there, and what is found."""
     with open_workspace(workspace) as ws, clock.at(NOON):
         kinds = ("task", "incident")
@@ -61,7 +56,7 @@ def found(workspace: Path) -> dict[str, Any]:
         }
 
 
-def test_there_and_back(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_there_and_back(tmp_path, postgres):
     draw = random.Random(3)
     workspace = make_home(tmp_path, items=2)
     worked(workspace, draw, "a")
@@ -78,7 +73,7 @@ def test_there_and_back(tmp_path: Path, postgres: PostgresServer) -> None:
             ws.redo()
 
 
-def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path, postgres):
     workspace = make_home(tmp_path, items=2)
     _, url = postgres.fresh()
     with open_workspace(workspace) as ws, clock.at(NOON):
@@ -95,7 +90,7 @@ def test_what_the_lifecycle_did_can_be_taken_back_there(tmp_path: Path, postgres
         assert {one.id: one.fields for one in ws.records.list_records("task", limit=99)} == before
 
 
-def test_who_has_the_old_one_open_is_told(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_who_has_the_old_one_open_is_told(tmp_path, postgres):
     workspace = make_home(tmp_path, items=2)
     _, url = postgres.fresh()
     with open_workspace(workspace) as ws:
@@ -113,7 +108,7 @@ def test_who_has_the_old_one_open_is_told(tmp_path: Path, postgres: PostgresServ
         ws.records.store("task", {"description": "and it goes on"}, "t2")
 
 
-def test_what_is_forgotten_is_in_no_file_that_a_move_left(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_what_is_forgotten_is_in_no_file_that_a_move_left(tmp_path, postgres):
     workspace = make_home(tmp_path, items=2)
     secret = "the platypus password"
     with open_workspace(workspace) as ws:

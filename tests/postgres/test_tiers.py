@@ -7,12 +7,9 @@ import multiprocessing
 import random
 import sqlite3
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
@@ -26,39 +23,38 @@ from nanomem_tui.store.work.values import Among, Stretch
 from nanomem_tui.tiers import knowledge_sources
 from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.tiers.records import NewRecord
-from nanomem_tui.workspace import Workspace
-from tests.postgres_server import PostgresServer, schema_in
+from tests.postgres_server import schema_in
 
 pytestmark = pytest.mark.vectors
 WORDS = ["nginx", "disk", "certificate", "restart", "backup", "cron", "kernel", "latency", "proxy", "reload", "token"]
 
 
 @pytest.fixture
-def place(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, url, monkeypatch):
     """An empty workspace whose memory lies on the server."""
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
     return empty(tmp_path / "home")
 
 
 @pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
+def ws(place):
     with open_workspace(place) as opened:
         yield opened
 
 
-def empty(home: Path) -> Path:
+def empty(home):
     (home / "workspace").mkdir(parents=True)
     return home / "workspace"
 
 
-def said(draw: random.Random, most: int) -> str:
+def said(draw, most):
     return " ".join(draw.choices(WORDS, weights=range(len(WORDS), 0, -1), k=draw.randint(2, most)))
 
 
 # -- the same as in a file ---------------------------------------------------------------------------------------------
 
 
-def test_records_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_found_as_in_a_file(tmp_path, url, monkeypatch):
     draw = random.Random(11)
     tasks = [NewRecord("task", {"description": f"{said(draw, 8)} n{n % 50}"}, f"t{n:04}") for n in range(900)]
     rest = [
@@ -87,7 +83,7 @@ def test_records_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch: p
     assert sum(map(len, answers[0])) > 300
 
 
-def test_documents_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_are_found_as_in_a_file(tmp_path, url, monkeypatch):
     draw = random.Random(5)
     texts = [
         (f"{draw.choice(WORDS)} {draw.choice(WORDS)} {n}", "\n\n".join(
@@ -112,9 +108,7 @@ def test_documents_are_found_as_in_a_file(tmp_path: Path, url: str, monkeypatch:
     assert firsts[0] == firsts[1]
 
 
-def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
-    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(tmp_path, url, monkeypatch):
     texts = ["restart nginx", "100% of it", "a_b", "a\\b", "über", "line\nbreak nginx", "(paren", "NGINX", "[x]"]
     filters = [("*nginx*",), ("100%*",), ("a?b",), ("*\\*",), ("(*", "*break*"), ("restart nginx",), ("*.*",)]
     answers = []
@@ -123,7 +117,7 @@ def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
         with open_workspace(empty(tmp_path / ("server" if where else "file"))) as ws:
             ws.records.store_many([NewRecord("task", {"description": text}, f"t{n}") for n, text in enumerate(texts)])
 
-            def look(connection: Connection) -> list[object]:
+            def look(connection):
                 found: list[object] = []
                 for patterns in filters:
                     wanted = Stretch(KINDS["task"], among=(Among("description", patterns),))
@@ -138,7 +132,7 @@ def test_a_filter_of_the_console_lets_through_what_it_does_in_a_file(
 # -- the words of records ---------------------------------------------------------------------------------------------
 
 
-def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) -> None:
+def test_texts_of_any_length_are_kept_and_found_by_their_field(ws):
     draw = random.Random(3)
     long = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9_000)) + end for end in ("a", "b")]
     for number, text in enumerate(long):
@@ -154,8 +148,8 @@ def test_texts_of_any_length_are_kept_and_found_by_their_field(ws: Workspace) ->
         assert (found and found.id, called and called.id) == (f"p{number}", f"c{number}")
 
 
-def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws: Workspace) -> None:
-    def number() -> int:
+def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws):
+    def number():
         return ws.tier_database.read(lambda connection: records.newest_number(connection, KINDS["goal"]))
 
     ws.records.store_many([NewRecord("goal", {"description": f"goal {n}"}, f"g{n}") for n in range(3)])
@@ -168,14 +162,14 @@ def test_a_number_is_not_given_twice_where_something_is_known_by_it(ws: Workspac
 # -- several at once --------------------------------------------------------------------------------------------------
 
 
-def _stores(workspace: Path, name: str, many: int) -> None:
+def _stores(workspace, name, many):
     with open_workspace(workspace) as ws:
         for number in range(many):
             ws.records.store("task", {"description": f"{name} step {number}", "procedure_id": "p"}, f"{name}-{number}")
             ws.records.update("task", f"{name}-{number}", {"status": "completed", "duration_ms": 10})
 
 
-def test_processes_and_threads_lose_and_double_nothing(place: Path) -> None:
+def test_processes_and_threads_lose_and_double_nothing(place):
     with open_workspace(place) as ws:
         ws.records.store("procedure", {"name": "restart", "description": "Restart it"}, "p")
     context = multiprocessing.get_context("spawn")
@@ -199,12 +193,12 @@ def test_processes_and_threads_lose_and_double_nothing(place: Path) -> None:
         assert not [problem for problem in ws.doctor() if problem.severity == "error"]
 
 
-def _in_a_thread(ws: Workspace, thread: int) -> None:
+def _in_a_thread(ws, thread):
     for number in range(20):
         ws.records.store("task", {"description": f"thread {thread} step {number}"}, f"thread{thread}-{number}")
 
 
-def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_console_sees_that_another_wrote(place, monkeypatch):
     monkeypatch.setattr(work_store, "LOOK", 0.0)
     with open_workspace(place) as here, open_workspace(place) as there:
         assert "tiers" not in here.refresh()
@@ -213,7 +207,7 @@ def test_a_console_sees_that_another_wrote(place: Path, monkeypatch: pytest.Monk
         assert "tiers" not in here.refresh()
 
 
-def test_one_machine_at_a_time_runs_the_lifecycle(ws: Workspace) -> None:
+def test_one_machine_at_a_time_runs_the_lifecycle(ws):
     ws.records.store("goal", {"description": "x", "status": "completed"}, "g")
     with bookkeeping.lease(ws.tier_database.database, "lifecycle") as held:
         assert held
@@ -226,7 +220,7 @@ def test_one_machine_at_a_time_runs_the_lifecycle(ws: Workspace) -> None:
 # -- one database, several workspaces ---------------------------------------------------------------------------------
 
 
-def as_member(url: str, postgres: PostgresServer, workspace_id: str) -> str:
+def as_member(url, postgres, workspace_id):
     """The address by which a role comes that is a member of one workspace."""
     place = schema_in(url)
     postgres.run(
@@ -239,7 +233,7 @@ def as_member(url: str, postgres: PostgresServer, workspace_id: str) -> str:
     return url.replace("postgres@", "worker@")
 
 
-def filled(home: Path, name: str, secret: str) -> str:
+def filled(home, name, secret):
     with open_workspace(empty(home / name)) as ws:
         ws.records.store("task", {"description": secret, "status": "completed"}, "same-id")
         ws.records.store("task", {"status": "failed"}, "same-id")  # which is noted
@@ -249,7 +243,7 @@ def filled(home: Path, name: str, secret: str) -> str:
         return ws.id
 
 
-def test_two_workspaces_number_and_count_for_themselves(tmp_path: Path, place: Path) -> None:
+def test_two_workspaces_number_and_count_for_themselves(tmp_path, place):
     with open_workspace(place) as one, open_workspace(empty(tmp_path / "second")) as two:
         one.records.store_many([NewRecord("task", {"description": f"task {n}"}, f"t{n}") for n in range(5)])
         two.records.store("task", {"description": "task"}, "t1")
@@ -263,7 +257,7 @@ def test_two_workspaces_number_and_count_for_themselves(tmp_path: Path, place: P
 # -- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-def test_looking_makes_no_table(ws: Workspace, postgres: PostgresServer, url: str) -> None:
+def test_looking_makes_no_table(ws, postgres, url):
     assert ws.records.search("nginx") == []
     assert ws.lifecycle.plan().sizes is None
     assert ws.knowledge.documents(own=False) == []
@@ -271,16 +265,14 @@ def test_looking_makes_no_table(ws: Workspace, postgres: PostgresServer, url: st
     assert postgres.run("postgres", f"SELECT tablename FROM pg_tables WHERE schemaname = '{name}'") == []
 
 
-def test_a_text_with_a_nul_comes_back_as_it_was(ws: Workspace) -> None:
+def test_a_text_with_a_nul_comes_back_as_it_was(ws):
     ws.records.store("task", {"description": "a\0b", "output": {"said": "c\0d"}}, "t")
     assert ws.records.get("task", "t").fields["description"] == "a\0b"
     assert ws.records.get("task", "t").fields["output"] == {"said": "c\0d"}
     assert not [problem for problem in ws.doctor() if problem.severity == "error"]
 
 
-def test_the_records_of_a_file_come_to_the_server_by_an_export(
-    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_records_of_a_file_come_to_the_server_by_an_export(tmp_path, url, monkeypatch):
     workspace = empty(tmp_path / "home")
     monkeypatch.setenv("NANOMEM_DATABASE_URL", "")
     with open_workspace(workspace) as ws:
@@ -297,7 +289,7 @@ def test_the_records_of_a_file_come_to_the_server_by_an_export(
         assert [hit.record.id for hit in ws.records.search("step 7", ["task"], limit=1)] == ["t7"]
 
 
-def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
+def test_what_is_forgotten_is_gone_from_the_work_too(ws):
     from nanomem_tui.purge import databases
     from nanomem_tui.purge.matchers import Words
 
@@ -309,7 +301,7 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
         lambda connection: databases.clean_work(connection, words, lambda *_: None, write=True), durable=True
     )
 
-    def everything(connection: Connection) -> str:
+    def everything(connection):
         names = [table.name for table in models.METADATA.sorted_tables] + ["tasks_words", "knowledge_words"]
         return " ".join(str(connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names)
 
@@ -318,7 +310,7 @@ def test_what_is_forgotten_is_gone_from_the_work_too(ws: Workspace) -> None:
     assert "quigley" not in held
 
 
-def test_what_happens_now_is_seen_by_all_and_ages(ws: Workspace, place: Path) -> None:
+def test_what_happens_now_is_seen_by_all_and_ages(ws, place):
     ws.operational.push("metric", {"name": "load", "value": 1})
     ws.operational.push("event", {"message": "nul \0 kept", "level": "error"}, "ops")
     with open_workspace(place) as other:
@@ -331,7 +323,7 @@ def test_what_happens_now_is_seen_by_all_and_ages(ws: Workspace, place: Path) ->
     assert (ws.records.count("metric"), ws.records.count("event")) == (2, 1)
 
 
-def test_names_longer_than_an_index_of_a_server_takes_are_kept(ws: Workspace) -> None:
+def test_names_longer_than_an_index_of_a_server_takes_are_kept(ws):
     long = "".join(chr(random.Random(n).randrange(0x4E00, 0x9FFF)) for n in range(5000))
     ws.operational.push("tool_result", {"tool": long, "input": 1, "output": 2})
     ws.operational.push("event", {"agent": long, "state": "idle"})
@@ -339,16 +331,14 @@ def test_names_longer_than_an_index_of_a_server_takes_are_kept(ws: Workspace) ->
     assert [one.state for one in ws.operational.agent_states()] == ["idle"]
 
 
-def test_records_of_an_earlier_release_are_migrated_by_who_writes_and_by_no_reader_nor_backup(
-    ws: Workspace, place: Path
-) -> None:
+def test_records_of_an_earlier_release_are_migrated_by_who_writes_and_by_no_reader_nor_backup(ws, place):
     ws.records.store("goal", {"description": "Ship it"}, "g1")
     with ws.tier_database.database.making() as connection:
         for table in ("happening", migrations.WORK.table.name):
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("UPDATE work_meta SET version = 1")
 
-    def schema() -> str:
+    def schema():
         with ws.tier_database.database.reading() as connection:
             return migrations.version_of(connection, migrations.WORK)
 

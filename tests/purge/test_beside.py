@@ -1,11 +1,8 @@
 """Who else has a memory open while something is forgotten: seen, named, and unable to write it back."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -22,7 +19,7 @@ SAID = "the Quxwhalery safe"
 
 
 @pytest.fixture
-def home_of_one(workspace: Path, run: Run) -> Path:
+def home_of_one(workspace, run):
     """A small home with one memory of ours in it."""
     assert run("memory", "add", "--text", SAID).code == 0
     assert run("memory", "flush").code == 0
@@ -30,7 +27,7 @@ def home_of_one(workspace: Path, run: Run) -> Path:
 
 
 @pytest.fixture
-def engine(home_of_one: Path) -> Iterator[subprocess.Popen[bytes]]:
+def engine(home_of_one):
     """An engine that waits for turns, and has changed nothing."""
     line = [sys.executable, "-m", "nanomem_tui", "turn", "serve", "--workspace", str(home_of_one)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -45,7 +42,7 @@ def engine(home_of_one: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.slow
-def test_who_only_looks_is_seen_and_named(engine: subprocess.Popen[bytes], home_of_one: Path, run: Run) -> None:
+def test_who_only_looks_is_seen_and_named(engine, home_of_one, run):
     run("memory", "add", "--text", "the api key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
     made = run("backup", "make")
     assert made.code == 0
@@ -60,7 +57,7 @@ def test_who_only_looks_is_seen_and_named(engine: subprocess.Popen[bytes], home_
     assert not (home_of_one / "memory" / "nanomem" / "forgotten.json").exists()
 
 
-def test_looking_is_no_hindrance_and_changes_no_byte(home_of_one: Path) -> None:
+def test_looking_is_no_hindrance_and_changes_no_byte(home_of_one):
     paths = find_workspace(home_of_one)
     before = {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))}
     with processes.shared_use(paths), processes.shared_use(paths):
@@ -70,7 +67,7 @@ def test_looking_is_no_hindrance_and_changes_no_byte(home_of_one: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in (home_of_one, *home_of_one.rglob("*"))} == before
 
 
-def test_what_is_in_ram_elsewhere_is_read_anew_and_not_written_back(home_of_one: Path, run: Run) -> None:
+def test_what_is_in_ram_elsewhere_is_read_anew_and_not_written_back(home_of_one, run):
     with open_workspace(home_of_one) as other:
         (row,) = [item for item in other.store.load().items.values() if item.text == SAID]
         assert run("forget", "--text", SAID, "--yes").code == 0
@@ -84,7 +81,7 @@ def test_what_is_in_ram_elsewhere_is_read_anew_and_not_written_back(home_of_one:
     assert "tea is green" in run("memory", "list", "--json").out
 
 
-def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path, run: Run) -> None:
+def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one, run):
     with open_workspace(home_of_one) as other:
         (row,) = [item for item in other.store.load().items.values() if item.text == SAID]
         assert run("forget", "--text", SAID, "--yes").code == 0
@@ -94,7 +91,7 @@ def test_who_has_not_looked_since_changes_nothing_that_is_gone(home_of_one: Path
     assert planted.outside_git(home_of_one.parent) == []
 
 
-def test_who_stays_hinders_no_dream(home_of_one: Path, run: Run) -> None:
+def test_who_stays_hinders_no_dream(home_of_one, run):
     with processes.shared_use(find_workspace(home_of_one)):
         assert "busy" not in run("dream", "run").err
         assert run("forget", "--text", SAID, "--yes").code == 2

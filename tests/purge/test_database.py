@@ -1,14 +1,11 @@
 """`forget` and `scrub` on the database: no byte of it is left below the data folder, in rows,
 operations, the log, copies or the quarantine; and nothing brings it back."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -16,7 +13,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.recovery import DatabaseRecovery
-from nanomem_tui.workspace import Workspace
 from tests.cli.conftest import Result
 from tests.purge import planted
 
@@ -26,12 +22,12 @@ pytestmark = pytest.mark.sqlite("files of SQLite, and what lies beside them")
 
 
 @pytest.fixture
-def data(workspace: Path) -> Path:
+def data(workspace):
     """The folder of our own files."""
     return workspace.parent / "nanomem"
 
 
-def planted_in(data: Path, run: Run, text: str = planted.TEXT) -> tuple[str, str]:
+def planted_in(data, run, text=planted.TEXT):
     """Put a text into rows, operations, the log, a copy, and a damaged database in the quarantine; the ids of a memory
     that says it, and of one that said it once."""
     assert run("memory", "add", "--text", f"Remember: {text}.").code == 0
@@ -54,20 +50,20 @@ def planted_in(data: Path, run: Run, text: str = planted.TEXT) -> tuple[str, str
     return key, other
 
 
-def recovery(data: Path) -> DatabaseRecovery:
+def recovery(data):
     return DatabaseRecovery(SqliteDatabase(data / "nanomem.db"), data / "copies", data / "quarantine")
 
 
-def said(run: Run) -> list[str]:
+def said(run):
     return [one["text"] for one in run("memory", "list", "--limit", "1000", "--json").json]
 
 
 @pytest.fixture
-def opened(workspace: Path) -> Iterator[Callable[[], Workspace]]:
+def opened(workspace):
     """Opens the memory as another process has it, with its rows in RAM."""
     with contextlib.ExitStack() as stack:
 
-        def open_it() -> Workspace:
+        def open_it():
             ws = stack.enter_context(open_workspace(workspace))
             ws.store.load()
             return ws
@@ -76,7 +72,7 @@ def opened(workspace: Path) -> Iterator[Callable[[], Workspace]]:
 
 
 @pytest.mark.slow
-def test_no_byte_of_a_text_is_left_and_the_rest_stays(data: Path, run: Run) -> None:
+def test_no_byte_of_a_text_is_left_and_the_rest_stays(data, run):
     planted_in(data, run)
     held = planted.holding(data)
     wanted = ("nanomem.db", "operations.jsonl", "copies/", "quarantine/nanomem-2026-01-02T000000.db-wal")
@@ -91,10 +87,10 @@ def test_no_byte_of_a_text_is_left_and_the_rest_stays(data: Path, run: Run) -> N
     assert run("doctor").code == 0
 
 
-def test_looking_changes_no_byte(data: Path, run: Run) -> None:
+def test_looking_changes_no_byte(data, run):
     planted_in(data, run)
 
-    def state() -> dict[str, bytes]:
+    def state():
         return {where: held for where, held in planted.everything(data) if not where.endswith(("-wal", "-shm"))}
 
     before = state()
@@ -105,7 +101,7 @@ def test_looking_changes_no_byte(data: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_undo_and_redo_bring_nothing_back(data: Path, run: Run) -> None:
+def test_undo_and_redo_bring_nothing_back(data, run):
     planted_in(data, run)
     held = [one["id"] for one in run("log", "--limit", "50", "--json").json if planted.WORD in json.dumps(one)]
     assert held
@@ -117,7 +113,7 @@ def test_undo_and_redo_bring_nothing_back(data: Path, run: Run) -> None:
     assert "tea is black" in said(run)
 
 
-def test_a_repair_brings_nothing_back(data: Path, run: Run) -> None:
+def test_a_repair_brings_nothing_back(data, run):
     planted_in(data, run)
     assert run("forget", "--text", planted.TEXT, "--yes").code == 0
     assert run("memory", "add", "--text", "coffee at nine").code == 0
@@ -130,7 +126,7 @@ def test_a_repair_brings_nothing_back(data: Path, run: Run) -> None:
     assert planted.outside_git(data) == []
 
 
-def test_an_import_brings_nothing_back(data: Path, run: Run, tmp_path: Path) -> None:
+def test_an_import_brings_nothing_back(data, run, tmp_path):
     planted_in(data, run)
     exported = tmp_path / "exported.jsonl"
     assert run("memory", "export", "--format", "jsonl", "--to", exported).code == 0
@@ -141,7 +137,7 @@ def test_an_import_brings_nothing_back(data: Path, run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_backup_brings_nothing_back(data: Path, run: Run) -> None:
+def test_a_backup_brings_nothing_back(data, run):
     planted_in(data, run)
     assert run("backup", "make").code == 0
     assert run("forget", "--text", planted.TEXT, "--yes").code == 1  # the backup is left
@@ -151,9 +147,7 @@ def test_a_backup_brings_nothing_back(data: Path, run: Run) -> None:
     assert "tea is black" in said(run)
 
 
-def test_a_process_that_had_it_in_ram_writes_nothing_of_it(
-    data: Path, run: Run, opened: Callable[[], Workspace]
-) -> None:
+def test_a_process_that_had_it_in_ram_writes_nothing_of_it(data, run, opened):
     added, _ = planted_in(data, run)
     other = opened()
     held = other.items.get(added)
@@ -169,9 +163,7 @@ def test_a_process_that_had_it_in_ram_writes_nothing_of_it(
 
 
 @pytest.mark.slow
-def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
-    data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(data, run, monkeypatch):
     planted_in(data, run)
     monkeypatch.setattr("nanomem_tui.store.database.engine.BUSY_SECONDS", 0.2)
     with contextlib.closing(sqlite3.connect(data / "nanomem.db", isolation_level=None)) as reader:
@@ -186,7 +178,7 @@ def test_what_a_reader_keeps_in_the_wal_is_told_and_goes_with_the_same_command(
 
 
 @pytest.mark.slow
-def test_a_secret_is_masked_in_rows_and_taken_from_operations_and_copies(data: Path, run: Run) -> None:
+def test_a_secret_is_masked_in_rows_and_taken_from_operations_and_copies(data, run):
     planted_in(data, run, f"my key is {SECRET}")
     assert SECRET.encode() in (data / "operations.jsonl").read_bytes()
     done = run("scrub", "--mask", "--yes")

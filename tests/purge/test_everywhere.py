@@ -1,12 +1,9 @@
 """Whatever lies in the home is looked through, or named: other files, folders that cannot be read, rows in copies."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
 
 
 @pytest.fixture
-def scattered(home: Callable[[str], Path]) -> Path:
+def scattered(home):
     """A home with a secret, and a text, in files that belong to no memory."""
     workspace = home("nb035")
     line = json.dumps({"role": "user", "content": f"the key is {SECRET}"})
@@ -39,7 +36,7 @@ NAMES = ("workspace/b.txt", "workspace/sub/a.md", "workspace/sub/hello.py", "ses
 
 
 @pytest.mark.slow
-def test_every_text_of_the_home_is_looked_through(scattered: Path, run: Run) -> None:
+def test_every_text_of_the_home_is_looked_through(scattered, run):
     told = run("scrub").out
     assert not [name for name in NAMES if name not in told]
     assert run("scrub", "--mask", "--yes").code in (0, 1)
@@ -51,7 +48,7 @@ LINE = f"password: {SECRET}, and the Quxwhalery\n"
 
 
 @pytest.fixture
-def beside(home: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def beside(home, monkeypatch, tmp_path):
     """A home with a secret, and a text, in what lies in the agent's home beside the memory."""
     workspace = home("nb035")
     top = workspace.parent
@@ -82,9 +79,7 @@ LEFT = ("bridge/auth.json", "logs/old.log.gz", ".git/config")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [("scrub", "--mask"), ("forget", "--text", "Quxwhalery")])
-def test_what_lies_in_the_home_is_cleaned_or_told(
-    beside: Path, run: Run, line: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_what_lies_in_the_home_is_cleaned_or_told(beside, run, line, tmp_path):
     word = SECRET if line[0] == "scrub" else planted.WORD
     told = run(*line, "--dry-run").out
     assert [name for name in (*CLEANED, *LEFT) if name not in told] == []
@@ -103,7 +98,7 @@ def test_what_lies_in_the_home_is_cleaned_or_told(
 
 
 @pytest.mark.slow
-def test_the_keys_that_an_agent_needs_are_never_masked(home: Callable[[str], Path], run: Run) -> None:
+def test_the_keys_that_an_agent_needs_are_never_masked(home, run):
     config = home("nb035").parent / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "providers": {"openai": {"apiKey": SECRET}}}))
     assert run("scrub", "--mask", "--yes").code == 1
@@ -111,7 +106,7 @@ def test_the_keys_that_an_agent_needs_are_never_masked(home: Callable[[str], Pat
     assert "config.json (line 1): OpenAI key" in run("scrub").out
 
 
-def test_a_text_to_forget_too_and_no_picture_is_touched(scattered: Path, run: Run) -> None:
+def test_a_text_to_forget_too_and_no_picture_is_touched(scattered, run):
     picture = scattered / "p.png"
     picture.write_bytes(b"\x89PNG\0" + SECRET.encode())
     assert run("forget", "--text", SECRET, "--yes").code in (0, 1)
@@ -119,7 +114,7 @@ def test_a_text_to_forget_too_and_no_picture_is_touched(scattered: Path, run: Ru
     assert (scattered / "b.txt").read_text() == "tea\n"
 
 
-def test_a_file_that_is_no_text_is_named_and_left(workspace: Path, run: Run) -> None:
+def test_a_file_that_is_no_text_is_named_and_left(workspace, run):
     held = {
         "p.png": b"\x89PNG\0" + b"...purple giraffe...",
         "notes.txt": "The Purple Giraffe\n".encode("utf-16"),
@@ -136,19 +131,19 @@ def test_a_file_that_is_no_text_is_named_and_left(workspace: Path, run: Run) -> 
     assert {name: (workspace / name).read_bytes() for name in held} == held
 
 
-def test_of_a_word_that_stands_in_any_picture_nothing_is_said(workspace: Path, run: Run) -> None:
+def test_of_a_word_that_stands_in_any_picture_nothing_is_said(workspace, run):
     (workspace / "p.png").write_bytes(b"\x89PNG\0...Ana...")
     assert "p.png" not in run("forget", "--text", "Ana", "--yes").out
 
 
-def test_a_file_that_is_too_large_is_named(scattered: Path, run: Run) -> None:
+def test_a_file_that_is_too_large_is_named(scattered, run):
     with (scattered / "large.log").open("wb") as file:
         file.truncate((16 << 20) + 1)
     assert "Not looked at: 1 file of no memory, larger than 16 MB: workspace/large.log." in run("scrub").out
 
 
 @pytest.mark.slow
-def test_a_link_that_leads_out_of_the_memory_is_named(home: Callable[[str], Path], run: Run, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_the_memory_is_named(home, run, tmp_path):
     workspace = home("nb035")
     outside, document = tmp_path / "outside.md", workspace / "memory" / "MEMORY.md"
     outside.write_text(f"- the key is {SECRET}\n- the purple giraffe\n")
@@ -172,7 +167,7 @@ def test_a_link_that_leads_out_of_the_memory_is_named(home: Callable[[str], Path
 
 
 @pytest.mark.parametrize(("lines", "said"), [(1, "1 time in 1 place"), (2, "2 times in 1 place")])
-def test_a_receipt_counts_in_plain_english(home: Callable[[str], Path], run: Run, lines: int, said: str) -> None:
+def test_a_receipt_counts_in_plain_english(home, run, lines, said):
     with (home("nb035") / "USER.md").open("a") as file:
         file.write("- the purple giraffe\n" * lines)
     done = run("forget", "--text", "purple giraffe", "--yes")
@@ -181,12 +176,10 @@ def test_a_receipt_counts_in_plain_english(home: Callable[[str], Path], run: Run
 
 
 @pytest.mark.slow
-def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(
-    scattered: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(scattered, run, monkeypatch):
     listdir = os.listdir
 
-    def denied(path: str | Path = ".") -> list[str]:
+    def denied(path="."):
         if str(path).endswith("skills"):
             raise PermissionError(13, "Permission denied", str(path))
         return listdir(path)
@@ -203,7 +196,7 @@ def test_a_folder_that_cannot_be_read_is_named_and_nothing_is_taken_out(
     assert run("forget", "--list", "--json").json == []
 
 
-def test_by_id_a_short_text_goes_from_the_log_of_the_agent_and_from_copies(workspace: Path, run: Run) -> None:
+def test_by_id_a_short_text_goes_from_the_log_of_the_agent_and_from_copies(workspace, run):
     assert run("memory", "add", "--text", "Quxwhal").code == 0
     assert run("memory", "flush").code == 0
     key = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
@@ -214,7 +207,7 @@ def test_by_id_a_short_text_goes_from_the_log_of_the_agent_and_from_copies(works
     assert key not in audit.read_text()
 
 
-def test_that_copies_made_elsewhere_are_not_reached_is_said(workspace: Path, run: Run, tmp_path: Path) -> None:
+def test_that_copies_made_elsewhere_are_not_reached_is_said(workspace, run, tmp_path):
     assert run("memory", "add", "--text", "tea at ten").code == 0
     assert run("backup", "make", "--in", str(tmp_path / "usb")).code == 0
     for more in (["--dry-run"], ["--yes"]):
@@ -224,9 +217,7 @@ def test_that_copies_made_elsewhere_are_not_reached_is_said(workspace: Path, run
 @pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("damage", ["", "header"])
-def test_in_the_bytes_of_a_database_other_fields_stand_right_beside_it(
-    home: Callable[[str], Path], run: Run, damage: str
-) -> None:
+def test_in_the_bytes_of_a_database_other_fields_stand_right_beside_it(home, run, damage):
     """A database that somebody committed, and a damaged one in the quarantine: a row has nothing between its fields."""
     workspace = home("nb035")
     planted.plant(workspace, run)

@@ -1,8 +1,6 @@
 """`forget` and `scrub --mask` on what the first edition wrote: a memory that is not taken over yet, what is kept of one
 that is, and the files of another workspace of the same home, which nobody may touch."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from collections.abc import Callable
@@ -21,10 +19,10 @@ pytestmark = pytest.mark.sqlite("the first edition of a file of SQLite")
 
 
 @pytest.fixture
-def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def old(tmp_path, monkeypatch):
     """`old("sharing")`: our folder in a home that the first edition left, whose usual workspace is the default one."""
 
-    def unpacked(name: str) -> Path:
+    def unpacked(name):
         with tarfile.open(ARCHIVE) as archive:
             archive.extractall(tmp_path, members=[m for m in archive if m.name.startswith(f"{name}/")], filter="data")
         monkeypatch.setenv("NANOMEM_WORKSPACE", str(tmp_path / name / "workspace"))
@@ -33,17 +31,15 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
     return unpacked
 
 
-def said(run: Run) -> list[str]:
+def said(run):
     return [one["text"] for one in json.loads(run("memory", "list", "--limit", "1000", "--json").out)]
 
 
-def kept_in(data: Path) -> Path:
+def kept_in(data):
     return next(data.glob("backups/first-edition-*/nanomem.db"))
 
 
-def test_a_dry_run_tells_of_a_memory_of_the_first_edition_and_does_not_take_it_over(
-    old: Callable[[str], Path], run: Run
-) -> None:
+def test_a_dry_run_tells_of_a_memory_of_the_first_edition_and_does_not_take_it_over(old, run):
     data = old("exchanging")
     before = (data / "nanomem.db").read_bytes()
     told = run("forget", "--text", SAID, "--dry-run")
@@ -53,9 +49,7 @@ def test_a_dry_run_tells_of_a_memory_of_the_first_edition_and_does_not_take_it_o
 
 
 @pytest.mark.parametrize("is_taken_over", [False, True])
-def test_no_byte_of_a_text_is_left_and_what_was_kept_of_before_goes_with_it(
-    old: Callable[[str], Path], run: Run, is_taken_over: bool
-) -> None:
+def test_no_byte_of_a_text_is_left_and_what_was_kept_of_before_goes_with_it(old, run, is_taken_over):
     data = old("exchanging")
     if is_taken_over:
         assert run("memory", "add", "--text", "milk is white").code == 0
@@ -69,9 +63,7 @@ def test_no_byte_of_a_text_is_left_and_what_was_kept_of_before_goes_with_it(
     assert run("forget", "--text", SAID, "--dry-run").code == 0
 
 
-def test_what_is_kept_of_two_workspaces_is_told_and_stays_as_long_as_one_may_need_it(
-    old: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_kept_of_two_workspaces_is_told_and_stays_as_long_as_one_may_need_it(old, run, monkeypatch):
     data = old("sharing")
     assert run("memory", "add", "--text", "milk is white").code == 0
     done = run("forget", "--text", "item number 1", "--yes")
@@ -82,9 +74,7 @@ def test_what_is_kept_of_two_workspaces_is_told_and_stays_as_long_as_one_may_nee
 
 
 @pytest.mark.slow
-def test_the_database_of_another_workspace_is_told_and_stays(
-    old: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_database_of_another_workspace_is_told_and_stays(old, run, monkeypatch):
     data = old("sharing")
     both = [data.parent / name for name in ("workspace", "other")]
     for workspace in both:

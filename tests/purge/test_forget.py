@@ -1,14 +1,11 @@
 """`nanomem forget`: nothing of it is left in any byte, the rest is as it was, and nothing brings it back."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -28,13 +25,13 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def workspace(home: Callable[[str], Path], run: Run) -> Path:
+def workspace(home, run):
     found = home("nb035")
     planted.plant(found, run)
     return found
 
 
-def test_nothing_of_a_text_is_left_in_any_byte(workspace: Path, run: Run) -> None:
+def test_nothing_of_a_text_is_left_in_any_byte(workspace, run):
     run("backup", "make")
     before = planted.holding(workspace.parent)
     assert len(before) >= 10
@@ -50,7 +47,7 @@ def test_nothing_of_a_text_is_left_in_any_byte(workspace: Path, run: Run) -> Non
     assert planted.holding(workspace.parent) == []
 
 
-def test_the_rest_is_as_it_was(workspace: Path, run: Run) -> None:
+def test_the_rest_is_as_it_was(workspace, run):
     items = {one["id"]: one for one in run("memory", "list", "--json").json if planted.WORD not in one["text"]}
     lines = [line for line in (workspace / "memory" / "MEMORY.md").read_text().splitlines() if planted.WORD not in line]
     messages = run("session", "show", "cli:direct", "--json").json["messages"]
@@ -66,7 +63,7 @@ def test_the_rest_is_as_it_was(workspace: Path, run: Run) -> None:
     assert run("memory", "search", "--query", "tea", "--json").json[0]["text"] == "tea is black"
 
 
-def test_what_is_left_is_named_with_the_reason_and_the_exit_code_says_so(workspace: Path, run: Run) -> None:
+def test_what_is_left_is_named_with_the_reason_and_the_exit_code_says_so(workspace, run):
     run("backup", "make")
     result = run("forget", "--text", planted.TEXT, "--yes")
     assert result.code == 1
@@ -78,9 +75,7 @@ def test_what_is_left_is_named_with_the_reason_and_the_exit_code_says_so(workspa
     assert all(".git/" in where or "nanomem-backups/" in where for where in left)
 
 
-def test_what_was_forgotten_does_not_come_back(
-    workspace: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_forgotten_does_not_come_back(workspace, run, tmp_path, monkeypatch):
     run("memory", "export", "--format", "jsonl", "--to", str(tmp_path / "out.jsonl"))
     held = (tmp_path / "out.jsonl").read_bytes()
     assert planted.WORD.encode() in held
@@ -100,7 +95,7 @@ def test_what_was_forgotten_does_not_come_back(
     assert run("memory", "add", "--text", planted.TEXT).code == 0
 
 
-def test_an_operation_that_held_it_says_so_and_is_not_taken_back(workspace: Path, run: Run) -> None:
+def test_an_operation_that_held_it_says_so_and_is_not_taken_back(workspace, run):
     assert run("forget", "--text", planted.TEXT, "--yes").code == 1
     log = run("log", "--json").json
     gone = [entry for entry in log if "[forgotten]" in entry["label"]]
@@ -112,7 +107,7 @@ def test_an_operation_that_held_it_says_so_and_is_not_taken_back(workspace: Path
     assert planted.WORD not in json.dumps(run("log", "--full", "--json").json)
 
 
-def test_by_id_all_that_it_ever_said_goes(workspace: Path, run: Run) -> None:
+def test_by_id_all_that_it_ever_said_goes(workspace, run):
     key = next(one["id"] for one in run("memory", "list", "--json").json if one["text"] == "tea is black")
     assert run("forget", "--id", key, "--yes").code in (0, 1)
     assert run("memory", "show", key).code == 2
@@ -120,7 +115,7 @@ def test_by_id_all_that_it_ever_said_goes(workspace: Path, run: Run) -> None:
     assert run("forget", "--id", "nobody", "--yes").code == 2
 
 
-def test_the_vectors_of_what_is_forgotten_go_with_it(workspace: Path, run: Run) -> None:
+def test_the_vectors_of_what_is_forgotten_go_with_it(workspace, run):
     with open_workspace(workspace) as ws:
         ws.records.store("incident", {"description": "the quagga is ill"}, "ill")
         ws.records.store("incident", {"description": "the cat is ill"}, "cat")
@@ -134,7 +129,7 @@ def test_the_vectors_of_what_is_forgotten_go_with_it(workspace: Path, run: Run) 
         passages.close()
         path, kept = ws.paths.vectors, {item.id for item in ws.items.all() if "quagga" not in item.text}
 
-    def held(name: str) -> set[str]:
+    def held(name):
         with closing(sqlite3.connect(path)) as connection:
             query = "SELECT key FROM vectors WHERE collection = ? AND vector IS NOT NULL"
             return {key for (key,) in connection.execute(query, (name,))}
@@ -147,7 +142,7 @@ def test_the_vectors_of_what_is_forgotten_go_with_it(workspace: Path, run: Run) 
     assert not [line for line in run("doctor").out.splitlines() if "vectors" in line]
 
 
-def test_a_conversation_goes_with_its_memories(workspace: Path, run: Run) -> None:
+def test_a_conversation_goes_with_its_memories(workspace, run):
     said = [one["content"] for one in run("session", "show", "cli:direct", "--json").json["messages"]]
     long = [text for text in said if len(text) > 24 and text.isascii() and "\n" not in text]
     assert long
@@ -158,11 +153,11 @@ def test_a_conversation_goes_with_its_memories(workspace: Path, run: Run) -> Non
 
 
 @pytest.mark.parametrize("line", [["forget"], ["forget", "--text", "a"], ["forget", "--text", "x y", "--list"]])
-def test_what_says_too_little_is_refused(line: list[str], workspace: Path, run: Run) -> None:
+def test_what_says_too_little_is_refused(line, workspace, run):
     assert run(*line, "--yes").code == 2
 
 
-def test_nobody_else_may_have_it_open(workspace: Path, run: Run) -> None:
+def test_nobody_else_may_have_it_open(workspace, run):
     import subprocess
     import sys
 
@@ -178,10 +173,8 @@ def test_nobody_else_may_have_it_open(workspace: Path, run: Run) -> None:
     assert planted.holding(workspace.parent)
 
 
-def test_what_a_person_said_goes_from_every_conversation(
-    workspace: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def turn(text: str, sender: str) -> None:
+def test_what_a_person_said_goes_from_every_conversation(workspace, run, monkeypatch):
+    def turn(text, sender):
         body = {"text": text, "channel": "telegram", "chat_id": "-77", "sender_id": sender, "assistant": "Noted."}
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode())))
         assert run("turn", "--json").code == 0
@@ -199,7 +192,7 @@ def test_what_a_person_said_goes_from_every_conversation(
     assert "window seat" in run("memory", "search", "--query", "window seat flights", "--json").out
 
 
-def test_a_memory_out_of_notes_takes_the_line_with_it_that_it_was_made_of(tmp_path: Path, run: Run) -> None:
+def test_a_memory_out_of_notes_takes_the_line_with_it_that_it_was_made_of(tmp_path, run):
     notes = tmp_path / "kept" / "memory" / "MEMORY.md"
     notes.parent.mkdir(parents=True)
     notes.write_text("# Memory\n\n## Staging server\n- Config: port 8080\n- Owner: Quxwhale Meyer\n")
@@ -211,7 +204,7 @@ def test_a_memory_out_of_notes_takes_the_line_with_it_that_it_was_made_of(tmp_pa
     assert notes.read_text() == "# Memory\n\n## Staging server\n- Config: port 8080\n"
 
 
-def test_a_dream_does_not_bring_it_back(workspace: Path, run: Run) -> None:
+def test_a_dream_does_not_bring_it_back(workspace, run):
     assert run("forget", "--text", planted.TEXT, "--yes", "--backups").code == 1  # git
     entry = {"cursor": 1000, "timestamp": "2026-02-16 09:00", "content": f"- The user said that {planted.TEXT}"}
     other = {"cursor": 1001, "timestamp": "2026-02-16 09:01", "content": "- The user likes rye bread"}
@@ -225,7 +218,7 @@ def test_a_dream_does_not_bring_it_back(workspace: Path, run: Run) -> None:
     assert "rye bread" in "".join((workspace / name).read_text() for name in ("memory/MEMORY.md", "USER.md"))
 
 
-def test_what_a_dream_refuses_is_told_without_its_words(run: Run, home: Callable[[str], Path]) -> None:
+def test_what_a_dream_refuses_is_told_without_its_words(run, home):
     workspace = home("nb035")
     assert run("forget", "--text", "purple lighthouse", "--yes").code == 0
     history = workspace / "memory" / "history.jsonl"
@@ -246,9 +239,7 @@ def test_what_a_dream_refuses_is_told_without_its_words(run: Run, home: Callable
 
 
 @pytest.mark.slow
-def test_the_archive_and_a_conversation_that_hold_it_again_are_named_by_the_doctor(
-    run: Run, home: Callable[[str], Path]
-) -> None:
+def test_the_archive_and_a_conversation_that_hold_it_again_are_named_by_the_doctor(run, home):
     workspace = home("nb035")
     assert run("forget", "--text", "purple lighthouse", "--yes").code == 0
     session = next((workspace.parent / "sessions").rglob("*.jsonl"))
@@ -264,7 +255,7 @@ def test_the_archive_and_a_conversation_that_hold_it_again_are_named_by_the_doct
     assert "there again" not in run("doctor").out
 
 
-def test_what_differs_in_signs_alone_is_found_and_refused_alike(workspace: Path, run: Run) -> None:
+def test_what_differs_in_signs_alone_is_found_and_refused_alike(workspace, run):
     for text in ("My blue bike is red", "The blue-bike lock code is in the drawer", "the ｂｌｕｅ bike of Ann"):
         assert run("memory", "add", "--text", text).code == 0
     run("memory", "add", "--text", "the drawer is open")
@@ -280,7 +271,7 @@ def test_what_differs_in_signs_alone_is_found_and_refused_alike(workspace: Path,
         assert (refused.code, "wanted it to be forgotten" in refused.err) == (2, True)
 
 
-def test_words_of_the_index_that_belong_to_a_row_that_stays_are_nothing_left(workspace: Path, run: Run) -> None:
+def test_words_of_the_index_that_belong_to_a_row_that_stays_are_nothing_left(workspace, run):
     assert run("memory", "add", "--text", "blue bikes stand there").code == 0  # "blue bike" in the index
     assert run("memory", "add", "--text", "I have a blue bike").code == 0
     assert run("memory", "flush").code == 0
@@ -290,9 +281,7 @@ def test_words_of_the_index_that_belong_to_a_row_that_stays_are_nothing_left(wor
 
 
 @pytest.mark.sqlite("the file itself")
-def test_what_lies_in_a_freed_page_is_written_over_and_is_no_reason_to_remove_the_database(
-    workspace: Path, run: Run
-) -> None:
+def test_what_lies_in_a_freed_page_is_written_over_and_is_no_reason_to_remove_the_database(workspace, run):
     database = workspace.parent / "nanomem" / "nanomem.db"
     with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA secure_delete = OFF")
@@ -307,7 +296,7 @@ def test_what_lies_in_a_freed_page_is_written_over_and_is_no_reason_to_remove_th
     assert b"purple zeppelin" not in database.read_bytes()
 
 
-def test_a_preview_names_the_rows_that_go_and_the_lines(workspace: Path, run: Run) -> None:
+def test_a_preview_names_the_rows_that_go_and_the_lines(workspace, run):
     for text in ("Mum likes tea", "Summer in Mumbai is hot"):
         assert run("memory", "add", "--text", text).code == 0
     (workspace / "memory" / "MEMORY.md").write_text("# M\n\n- a\n- Mum is 60\n- Summer\n")
@@ -327,7 +316,7 @@ def test_a_preview_names_the_rows_that_go_and_the_lines(workspace: Path, run: Ru
 
 
 @pytest.mark.slow
-def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: Run) -> None:
+def test_of_many_rows_some_are_named_and_the_rest_counted(workspace, run):
     for number in range(45):
         assert run("memory", "add", "--text", f"zeppelin number {number}").code == 0
     told = run("forget", "--text", "zeppelin", "--dry-run")
@@ -339,7 +328,7 @@ def test_of_many_rows_some_are_named_and_the_rest_counted(workspace: Path, run: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [["forget", "--text", planted.TEXT], ["scrub", "--mask"]])
-def test_undo_after_it_takes_back_nothing_else(line: list[str], workspace: Path, run: Run) -> None:
+def test_undo_after_it_takes_back_nothing_else(line, workspace, run):
     run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
     run("memory", "add", "--text", "coffee at nine")
     older = run("log", "--json").json[0]["id"]
@@ -359,13 +348,13 @@ def test_undo_after_it_takes_back_nothing_else(line: list[str], workspace: Path,
 
 @pytest.mark.parametrize("option", ["--person", "--session", "--id"])
 @pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_name_is_none(option: str, name: str, workspace: Path, run: Run) -> None:
+def test_an_empty_name_is_none(option, name, workspace, run):
     refused = run("forget", option, name, "--yes")
     assert (refused.code, f"an empty {option} names nothing" in refused.err) == (2, True)
     assert run("forget", "--list", "--json").json == []
 
 
-def test_what_is_found_nowhere_is_not_said_to_be_kept_out_before_it_is(workspace: Path, run: Run) -> None:
+def test_what_is_found_nowhere_is_not_said_to_be_kept_out_before_it_is(workspace, run):
     asked = run("forget", "--text", "no such thing")
     assert asked.code == 2
     assert "from now on" not in asked.out
@@ -373,7 +362,7 @@ def test_what_is_found_nowhere_is_not_said_to_be_kept_out_before_it_is(workspace
     assert run("memory", "add", "--text", "no such thing").code == 0
 
 
-def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
+def test_a_list_tells_what_was_lifted(workspace, run):
     for text in ("no such thing", "nor this one"):
         assert run("forget", "--text", text, "--yes").code == 0
     _, oldest = run("forget", "--list", "--json").json
@@ -386,7 +375,7 @@ def test_a_list_tells_what_was_lifted(workspace: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them(workspace: Path, run: Run) -> None:
+def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them(workspace, run):
     for text in ("my number is +4915551234567", "Kayaks and kayaking, all summer", "Ｋａｙａｋｓ too", "tea at ten"):
         assert run("memory", "add", "--text", text).code == 0
     for text, line in (("15551234567", "+4915551234567"), ("kayak", "Kayaks and kayaking")):
@@ -405,7 +394,7 @@ def test_that_a_text_stands_inside_longer_words_is_said_and_an_option_takes_them
     assert run("forget", "--id", "x", "--part-of-words").code == 2
 
 
-def test_only_what_is_still_there_is_said_to_hold_longer_words(workspace: Path, run: Run) -> None:
+def test_only_what_is_still_there_is_said_to_hold_longer_words(workspace, run):
     notes = workspace / "memory" / "2026-02-16.md"
     notes.write_text("- a kayak\n- kayaks are long\n")
     assert run("backup", "make").code == 0
@@ -416,7 +405,7 @@ def test_only_what_is_still_there_is_said_to_hold_longer_words(workspace: Path, 
     assert "inside longer words" not in told.out
 
 
-def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace: Path, run: Run) -> None:
+def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace, run):
     assert run("memory", "add", "--text", "小红喜欢喝茶").code == 0
     assert run("forget", "--text", "小红", "--yes").code in (0, 1)
     assert "小红" not in run("memory", "list", "--json").out
@@ -425,9 +414,7 @@ def test_a_name_of_two_characters_is_long_enough_where_each_is_a_word(workspace:
 
 
 @pytest.mark.slow
-def test_what_an_agent_wrote_again_by_hand_is_named_by_the_doctor_and_taken_out_again(
-    workspace: Path, run: Run
-) -> None:
+def test_what_an_agent_wrote_again_by_hand_is_named_by_the_doctor_and_taken_out_again(workspace, run):
     assert run("forget", "--again", "--yes").code == 2  # nothing was
     assert run("forget", "--text", planted.TEXT, "--yes").code in (0, 1)
     assert "there again" not in run("doctor").out

@@ -1,14 +1,10 @@
 """A `forget` that is killed at any file: nothing of it came back, nothing else is lost, and again it finishes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,7 +35,7 @@ sys.exit(run(sys.argv[2:]))
 """
 
 
-def killed(at: int, *line: str) -> int:
+def killed(at, *line):
     """Run a command line that is killed before its file operation number `at`; its exit code, -9 when it was."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(at), *line], capture_output=True, text=True, env={**os.environ}, check=False
@@ -49,7 +45,7 @@ def killed(at: int, *line: str) -> int:
 
 
 @pytest.mark.parametrize("first", [3, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.long])])
-def test_killed_at_any_step_the_same_command_finishes(first: int, home: Callable[[str], Path], run: Run) -> None:
+def test_killed_at_any_step_the_same_command_finishes(first, home, run):
     workspace = home("nb035")
     planted.plant(workspace, run)
     kept = {one["id"]: one for one in run("memory", "list", "--json").json if planted.WORD not in one["text"]}
@@ -68,9 +64,7 @@ def test_killed_at_any_step_the_same_command_finishes(first: int, home: Callable
 
 
 @pytest.mark.slow
-def test_what_was_interrupted_is_told_and_ended_by_the_command_that_is_named(
-    home: Callable[[str], Path], run: Run
-) -> None:
+def test_what_was_interrupted_is_told_and_ended_by_the_command_that_is_named(home, run):
     workspace = home("nb035")
     data, lift = workspace.parent / "nanomem", []
     told = []
@@ -95,7 +89,7 @@ def test_what_was_interrupted_is_told_and_ended_by_the_command_that_is_named(
     assert len(told) > (3 if LONG else 1)
 
 
-def _is_told(data: Path, run: Run, what: str, way: str) -> None:
+def _is_told(data, run, what, way):
     assert planted.WORD.lower() not in (data / "forgetting.json").read_text().lower()
     kept = sorted((data / "quarantine").rglob("*"))
     for line, code in (
@@ -113,7 +107,7 @@ def _is_told(data: Path, run: Run, what: str, way: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_mask_that_was_interrupted_is_told_too(home: Callable[[str], Path], run: Run) -> None:
+def test_a_mask_that_was_interrupted_is_told_too(home, run):
     workspace = home("nb035")
     data = workspace.parent / "nanomem"
     told = 0
@@ -138,9 +132,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("again", [("--again",), ("--session", "cli:direct")])
-def test_what_goes_with_a_conversation_is_known_when_that_is_gone(
-    again: tuple[str, ...], home: Callable[[str], Path], run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_goes_with_a_conversation_is_known_when_that_is_gone(again, home, run, monkeypatch):
     workspace = home("nb035")
     history = workspace / "memory" / "history.jsonl"
     session = next((workspace.parent / "sessions").rglob("Y2xpOmRpcmVjdA.jsonl"))
@@ -151,7 +143,7 @@ def test_what_goes_with_a_conversation_is_known_when_that_is_gone(
         path.write_bytes(path.read_bytes() + json.dumps(line).encode() + b"\n")
     clean = stored_files.clean
 
-    def until(place: stored_files.Place, *args: Any, **given: Any) -> None:
+    def until(place, *args, **given):
         if place.path == history:
             raise Killed
         clean(place, *args, **given)
@@ -164,7 +156,7 @@ def test_what_goes_with_a_conversation_is_known_when_that_is_gone(
     assert planted.outside_git(workspace.parent) == []
 
 
-def test_what_an_earlier_version_left_is_ended_by_a_command_that_there_is(workspace: Path, run: Run) -> None:
+def test_what_an_earlier_version_left_is_ended_by_a_command_that_there_is(workspace, run):
     paths = find_workspace(workspace)
     kept = forgotten.with_more(forgotten.NOTHING, "receipt-1", {"text": ["blue bike"]})
     begun = forgotten.Interrupted("forget", "receipt-1", "", {"text": 1}, ("--git", "--backups"), kept=kept)

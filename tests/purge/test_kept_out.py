@@ -1,11 +1,8 @@
 """What a memory said that was forgotten by its id, or with a person, comes back by no restore and no capture."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,16 +19,16 @@ WHY = "a person wanted it to be forgotten"
 
 
 @pytest.fixture
-def workspace(home: Callable[[str], Path]) -> Path:
+def workspace(home):
     """The home of an agent of nanobot 0.3.5."""
     return home("nb035")
 
 
 @pytest.fixture
-def turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Turn:
+def turn(run, monkeypatch):
     """`turn("zed", "I decided …")`: one whole turn in a chat, and what came of it."""
 
-    def told(sender: str, text: str, **more: Any) -> Any:
+    def told(sender, text, **more):
         body = {"session_key": "telegram:77", "sender_id": sender, "text": text, "assistant": "Good luck.", **more}
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode())))
         return run("turn", "--json").json
@@ -39,23 +36,23 @@ def turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Turn:
     return told
 
 
-def saved_by(turn: Turn, sender: str, text: str) -> str:
+def saved_by(turn, sender, text):
     """The id of the one memory that came of a turn."""
     (saved,) = turn(sender, text)["saved"]
     return str(saved["id"])
 
 
-def reasons(ended: Any) -> list[str]:
+def reasons(ended):
     assert ended["saved"] == []
     return [one["why"] for one in ended["dropped"]]
 
 
-def held(workspace: Path, word: str) -> list[str]:
+def held(workspace, word):
     return [where for where in planted.holding(workspace.parent, word) if "nanomem-backups/" not in where]
 
 
 @pytest.mark.slow
-def test_a_restore_brings_back_no_trace_of_a_memory_that_went_by_its_id(workspace: Path, run: Run, turn: Turn) -> None:
+def test_a_restore_brings_back_no_trace_of_a_memory_that_went_by_its_id(workspace, run, turn):
     key = saved_by(turn, "zed", SAID)
     assert run("backup", "make").code == 0
     assert run("forget", "--id", key, "--yes").code == 1  # the backup
@@ -67,7 +64,7 @@ def test_a_restore_brings_back_no_trace_of_a_memory_that_went_by_its_id(workspac
 
 
 @pytest.mark.slow
-def test_what_a_memory_said_is_not_captured_again_until_it_is_lifted(workspace: Path, run: Run, turn: Turn) -> None:
+def test_what_a_memory_said_is_not_captured_again_until_it_is_lifted(workspace, run, turn):
     key = saved_by(turn, "zed", SAID)
     assert run("memory", "edit", key, "--text", "zed moves to Vantablack Street").code == 0
     assert run("forget", "--id", key, "--yes").code == 0
@@ -80,9 +77,7 @@ def test_what_a_memory_said_is_not_captured_again_until_it_is_lifted(workspace: 
     assert saved_by(turn, "zed", SAID)
 
 
-def test_a_memory_of_few_letters_does_not_come_back_and_longer_ones_that_hold_it_may(
-    workspace: Path, run: Run, turn: Turn
-) -> None:
+def test_a_memory_of_few_letters_does_not_come_back_and_longer_ones_that_hold_it_may(workspace, run, turn):
     key = saved_by(turn, "zed", "Remember: I like Qux.")
     assert run("forget", "--id", key, "--yes").code == 0
     assert reasons(turn("zed", "Remember: i like Qux!")) == [WHY]
@@ -91,7 +86,7 @@ def test_a_memory_of_few_letters_does_not_come_back_and_longer_ones_that_hold_it
 
 
 @pytest.mark.slow
-def test_what_a_person_said_is_captured_from_nobody_but_who_said_it_too(workspace: Path, run: Run, turn: Turn) -> None:
+def test_what_a_person_said_is_captured_from_nobody_but_who_said_it_too(workspace, run, turn):
     common = "I decided to drink more water every single day"
     saved_by(turn, "zed", SAID)
     saved_by(turn, "zed", common)
@@ -104,8 +99,8 @@ def test_what_a_person_said_is_captured_from_nobody_but_who_said_it_too(workspac
     assert reasons(turn("zed", "I decided to paint the fence green tomorrow")) == [WHY]  # and is not said to be saved
 
 
-def test_one_lesson_of_a_tool_that_is_forgotten_hinders_no_other(workspace: Path, run: Run) -> None:
-    def add(trigger: str, better: str) -> Result:
+def test_one_lesson_of_a_tool_that_is_forgotten_hinders_no_other(workspace, run):
+    def add(trigger, better):
         return run("memory", "lessons", "add", "--trigger", trigger, "--action", better)
 
     assert add("tool:exec:error", "look whether the file exists first").code == 0
@@ -116,7 +111,7 @@ def test_one_lesson_of_a_tool_that_is_forgotten_hinders_no_other(workspace: Path
     assert add("tool:exec:error", "give a longer timeout").code == 0
 
 
-def test_of_a_lesson_its_words_are_kept_out_and_not_when_it_holds() -> None:
+def test_of_a_lesson_its_words_are_kept_out_and_not_when_it_holds():
     lesson = {"trigger": "a question about trains", "bad_action": "", "better_action": "give the platform as well"}
     assert run.kept_of_row([lesson]) == (
         ["give the platform as well"],
@@ -125,7 +120,7 @@ def test_of_a_lesson_its_words_are_kept_out_and_not_when_it_holds() -> None:
 
 
 @pytest.mark.slow
-def test_a_document_and_an_event_that_hold_it_are_kept_out(workspace: Path, run: Run, tmp_path: Path) -> None:
+def test_a_document_and_an_event_that_hold_it_are_kept_out(workspace, run, tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "one.md").write_text("# Garden\n\nThe key is behind the green shelf, says Ada.\n")

@@ -1,10 +1,7 @@
 """Forgotten and masked in other layers: files of other agents, records of what was done, documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ pytestmark = pytest.mark.slow
 Run = Callable[..., Result]
 
 
-def test_an_agents_snapshot_loses_the_item_and_cannot_bring_it_back(home: Callable[[str], Path], run: Run) -> None:
+def test_an_agents_snapshot_loses_the_item_and_cannot_bring_it_back(home, run):
     workspace = home("ramfirst")
     snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
     before = snapshot.read_bytes()
@@ -37,7 +34,7 @@ def test_an_agents_snapshot_loses_the_item_and_cannot_bring_it_back(home: Callab
     assert planted.outside_git(workspace.parent, first["text"]) == []  # nor in what we remember of its file
 
 
-def test_an_agents_lesson_goes_from_its_file_and_its_log(home: Callable[[str], Path], run: Run) -> None:
+def test_an_agents_lesson_goes_from_its_file_and_its_log(home, run):
     workspace = home("ramfirst")
     lesson = run("memory", "lessons", "list", "--limit", "1", "--json").json[0]
     assert planted.holding(workspace.parent, lesson["better_action"])
@@ -49,9 +46,7 @@ def test_an_agents_lesson_goes_from_its_file_and_its_log(home: Callable[[str], P
 
 
 @pytest.mark.parametrize(("command", "left"), [("forget", "[forgotten]"), ("scrub", "[")])
-def test_what_an_agent_did_and_the_knowledge_base(
-    command: str, left: str, home: Callable[[str], Path], run: Run, tmp_path: Path
-) -> None:
+def test_what_an_agent_did_and_the_knowledge_base(command, left, home, run, tmp_path):
     workspace = home("nb035")
     secret = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
     page = tmp_path / "page.md"
@@ -71,9 +66,7 @@ def test_what_an_agent_did_and_the_knowledge_base(
     assert run("doctor").code == 0
 
 
-def test_where_it_cannot_be_read_what_stays_forgotten_nothing_is_taken_in_and_all_else_shown(
-    home: Callable[[str], Path], run: Run
-) -> None:
+def test_where_it_cannot_be_read_what_stays_forgotten_nothing_is_taken_in_and_all_else_shown(home, run):
     workspace = home("ramfirst")
     snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
     before = snapshot.read_bytes()
@@ -91,9 +84,7 @@ def test_where_it_cannot_be_read_what_stays_forgotten_nothing_is_taken_in_and_al
     assert run("memory", "add", "--text", "tea").code == 0
 
 
-def test_what_was_packed_for_the_undo_of_documents_goes_too(
-    home: Callable[[str], Path], run: Run, tmp_path: Path
-) -> None:
+def test_what_was_packed_for_the_undo_of_documents_goes_too(home, run, tmp_path):
     workspace = home("nb035")
     page, other = tmp_path / "page.md", tmp_path / "other.md"
     page.write_text("# Sailing\n\nThe Quxwhalery harbour lies in the north.\n")

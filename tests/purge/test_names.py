@@ -1,7 +1,5 @@
 """Names that hold what is forgotten are told as left, each with what to do, and no name is changed."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable
@@ -21,19 +19,19 @@ TEXT = "walrus parade"
 
 
 @pytest.fixture
-def workspace(home: Callable[[str], Path]) -> Path:
+def workspace(home):
     """The home of an agent of nanobot 0.3.5."""
     return home("nb035")
 
 
-def left_of(result: Result) -> list[str]:
+def left_of(result):
     """What is left, without the reasons."""
     lines = [line for line in result.out.splitlines() if line.startswith("Left: ")]
     return [line.removeprefix("Left: ").partition(": 1 time (")[0] for line in lines]
 
 
 @pytest.mark.slow
-def test_files_and_folders_are_told_and_stay(workspace: Path, run: Run) -> None:
+def test_files_and_folders_are_told_and_stay(workspace, run):
     (workspace / "memory" / "walrus-parade.md").write_text("- about walrus parade\n")
     (workspace / "skills" / "Walrus Parade").mkdir(parents=True)
     (workspace / "skills" / "Walrus Parade" / "SKILL.md").write_text("x\n")
@@ -50,7 +48,7 @@ def test_files_and_folders_are_told_and_stay(workspace: Path, run: Run) -> None:
     assert run("forget", "--again", "--yes").code == 0
 
 
-def test_the_key_of_a_session_is_told_with_the_command_that_takes_it_out(workspace: Path, run: Run) -> None:
+def test_the_key_of_a_session_is_told_with_the_command_that_takes_it_out(workspace, run):
     key = f"cli:{TEXT}"
     folder = next((workspace.parent / "sessions").rglob("*.jsonl")).parent
     file = folder / f"{base64.urlsafe_b64encode(key.encode()).decode().rstrip('=')}.jsonl"
@@ -68,7 +66,7 @@ def test_the_key_of_a_session_is_told_with_the_command_that_takes_it_out(workspa
     assert run("forget", "--again", "--yes").code == 0
 
 
-def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path, run: Run) -> None:
+def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace, run):
     note = workspace / "memory" / "walrus-parade.md"
     note.write_text("nothing\n")
     made = Path(run("backup", "make", "--json").json["path"])
@@ -79,7 +77,7 @@ def test_a_backup_that_holds_the_name_alone_is_told_and_removed(workspace: Path,
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "memory", "2026-02-15.md", "sessions", "history.jsonl", "master"])
-def test_a_name_that_every_memory_has_is_nobodys_words(name: str) -> None:
+def test_a_name_that_every_memory_has_is_nobodys_words(name):
     assert not purge_run.name_holds(name, Words([name.partition(".")[0]]))
     assert purge_run.name_holds(f"my {name}", Words([name.partition(".")[0]]))
     assert purge_run.masked_name(f"workspace/{name}", Words([name.partition(".")[0]])) == f"workspace/{name}"

@@ -1,9 +1,6 @@
 """A server that the memory has left is named as left, until a person says that nothing is there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 
 from nanomem_tui.core import paths
 from nanomem_tui.store import storage
@@ -13,7 +10,7 @@ Run = Callable[..., Result]
 GONE = "postgresql+psycopg://agent@db.example/memory"
 
 
-def test_a_server_that_was_left_is_named_until_its_line_is_put_out(workspace: Path, run: Run) -> None:
+def test_a_server_that_was_left_is_named_until_its_line_is_put_out(workspace, run):
     found = paths.find_workspace(workspace)
     assert run("memory", "add", "--text", "the purple giraffe").code == 0
     storage.note_servers(found, paths.workspace_id(found), GONE)

@@ -1,7 +1,5 @@
 """A history in git is looked through, told with the command that takes a text out of it, and never written."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re
@@ -28,7 +26,7 @@ pytestmark = needs_git
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A small history in which one commit brings a secret, and the next takes it away."""
     found = git_samples.small(tmp_path / "home").workspace
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(found))
@@ -39,52 +37,52 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found
 
 
-def in_git(workspace: Path) -> dict[str, bytes]:
+def in_git(workspace):
     return {where: data for where, data in planted.everything(workspace.parent) if "/.git/" in f"/{where}"}
 
 
-def append(path: Path, line: str) -> None:
+def append(path, line):
     path.write_text(path.read_text() + line)
 
 
-def staged(workspace: Path) -> None:
+def staged(workspace):
     append(workspace / "USER.md", LINE)
     git(workspace, "add", "USER.md")
     write(workspace, {"USER.md": CLEAN})
 
 
-def stashed(workspace: Path) -> None:
+def stashed(workspace):
     append(workspace / "USER.md", LINE)
     git(workspace, "stash", "-q")
 
 
-def only_logged(workspace: Path) -> None:
+def only_logged(workspace):
     git(workspace, "commit", "-q", "--allow-empty", "-m", f"learned password: {SECRET}")
     git(workspace, "reset", "-q", "--hard", "HEAD~1")
 
 
-def in_a_note(workspace: Path) -> None:
+def in_a_note(workspace):
     git(workspace, "notes", "add", "-m", LINE)
 
 
-def in_a_tag(workspace: Path) -> None:
+def in_a_tag(workspace):
     git(workspace, "tag", "-a", "-m", LINE, "v1")
 
 
-def packed(workspace: Path) -> None:
+def packed(workspace):
     (workspace / "old.gz").write_bytes(gzip.compress(LINE.encode()))
     git(workspace, "add", "-f", "old.gz")
     (workspace / "old.gz").unlink()
 
 
-def wide(workspace: Path) -> None:
+def wide(workspace):
     (workspace / "wide.txt").write_bytes(LINE.encode("utf-16"))
     git(workspace, "add", "-f", "wide.txt")
     (workspace / "wide.txt").unlink()
 
 
 @pytest.mark.parametrize("line", [("scrub", "--mask"), ("forget", "--text", SECRET)])
-def test_the_command_is_told_and_no_byte_of_it_changes(workspace: Path, run: Run, line: tuple[str, ...]) -> None:
+def test_the_command_is_told_and_no_byte_of_it_changes(workspace, run, line):
     git(workspace, "gc", "-q")
     run("scrub")  # what a first look makes of its own
     before = in_git(workspace)
@@ -99,9 +97,7 @@ def test_the_command_is_told_and_no_byte_of_it_changes(workspace: Path, run: Run
 
 
 @pytest.mark.parametrize("put", [staged, stashed, only_logged, in_a_note, in_a_tag, packed, wide])
-def test_what_no_branch_leads_to_is_found_too(
-    put: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_what_no_branch_leads_to_is_found_too(put, tmp_path, monkeypatch, run):
     workspace = git_samples.small(tmp_path / "home").workspace
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(workspace))
     put(workspace)
@@ -111,14 +107,14 @@ def test_what_no_branch_leads_to_is_found_too(
 
 
 @pytest.mark.parametrize("line", [("scrub", "--mask"), ("forget", "--text", SECRET)])
-def test_the_option_that_wrote_it_anew_is_gone(workspace: Path, run: Run, line: tuple[str, ...]) -> None:
+def test_the_option_that_wrote_it_anew_is_gone(workspace, run, line):
     done = run(*line, "--git", "--yes")
     assert (done.code, done.out) == (2, "")
     assert "no option '--git'" in done.err
     assert "--git" not in run(line[0], "--help").out
 
 
-def test_a_git_that_is_a_file_is_told_as_not_looked_through(workspace: Path, run: Run) -> None:
+def test_a_git_that_is_a_file_is_told_as_not_looked_through(workspace, run):
     shutil.move(workspace / ".git", workspace.parent / "moved.git")
     (workspace / ".git").write_text("gitdir: ../moved.git\n")
     told = run("scrub")
@@ -126,7 +122,7 @@ def test_a_git_that_is_a_file_is_told_as_not_looked_through(workspace: Path, run
     assert "Could not be looked through: .git: a .git that is no folder" in told.out
 
 
-def test_the_command_that_is_named_takes_all_of_it_out(workspace: Path, run: Run, tmp_path: Path) -> None:
+def test_the_command_that_is_named_takes_all_of_it_out(workspace, run, tmp_path):
     stashed(workspace)
     only_logged(workspace)
     in_a_note(workspace)
@@ -143,7 +139,7 @@ def test_the_command_that_is_named_takes_all_of_it_out(workspace: Path, run: Run
     assert git(workspace, "stash", "list").count("\n") == 1
 
 
-def test_the_doctor_names_what_leads_to_a_missing_object(workspace: Path, run: Run) -> None:
+def test_the_doctor_names_what_leads_to_a_missing_object(workspace, run):
     linked = workspace.parent / "linked"
     git(workspace, "worktree", "add", "-q", "--detach", str(linked))
     git(linked, "commit", "-q", "--allow-empty", "-m", "in the worktree")

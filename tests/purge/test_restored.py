@@ -1,14 +1,12 @@
 """What was forgotten stays forgotten whatever backup is brought back in place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store import forgotten
 from tests.cli.conftest import Result
 from tests.purge import planted
@@ -16,7 +14,7 @@ from tests.purge import planted
 Run = Callable[..., Result]
 
 
-def outside_backups(workspace: Path, word: str = planted.WORD) -> list[str]:
+def outside_backups(workspace, word=planted.WORD):
     return [
         where
         for where in planted.holding(workspace.parent, word)
@@ -25,7 +23,7 @@ def outside_backups(workspace: Path, word: str = planted.WORD) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_restore_brings_back_nothing_that_was_forgotten(home: Callable[[str], Path], run: Run) -> None:
+def test_a_restore_brings_back_nothing_that_was_forgotten(home, run):
     workspace = home("nb035")
     planted.plant(workspace, run)
     made = Path(run("backup", "make", "--json").json["path"]).name
@@ -49,7 +47,7 @@ def test_a_restore_brings_back_nothing_that_was_forgotten(home: Callable[[str], 
 
 
 @pytest.mark.slow
-def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home: Callable[[str], Path], run: Run) -> None:
+def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home, run):
     workspace = home("nb035")
     ids = planted.plant(workspace, run)
     made = Path(run("backup", "make", "--json").json["path"]).name
@@ -60,7 +58,7 @@ def test_a_conversation_and_a_memory_by_its_id_stay_away_too(home: Callable[[str
 
 
 @pytest.mark.slow
-def test_what_a_backup_has_as_forgotten_is_joined(workspace: Path, run: Run) -> None:
+def test_what_a_backup_has_as_forgotten_is_joined(workspace, run):
     assert run("memory", "add", "--text", "the red hat is old").code == 0
     assert run("forget", "--text", "red hat", "--yes").code == 0
     paths = find_workspace(workspace)
@@ -79,9 +77,7 @@ def test_what_a_backup_has_as_forgotten_is_joined(workspace: Path, run: Run) -> 
     assert run("memory", "add", "--text", "my red hat and green hat").code == 0
 
 
-def test_a_copy_at_a_new_place_is_said_to_hold_what_was_forgotten_since(
-    workspace: Path, run: Run, tmp_path: Path
-) -> None:
+def test_a_copy_at_a_new_place_is_said_to_hold_what_was_forgotten_since(workspace, run, tmp_path):
     assert run("memory", "add", "--text", "the red hat is old").code == 0
     run("backup", "make")
     assert "forgotten" not in run("backup", "restore", "latest", "--to", tmp_path / "before").out
@@ -93,12 +89,12 @@ def test_a_copy_at_a_new_place_is_said_to_hold_what_was_forgotten_since(
 
 
 @pytest.fixture
-def paths(workspace: Path) -> Paths:
+def paths(workspace):
     """The small home."""
     return find_workspace(workspace)
 
 
-def test_the_same_key_is_one_list(paths: Paths) -> None:
+def test_the_same_key_is_one_list(paths):
     forgotten.add(paths, "a", {"text": ["red hat"]})
     then = (paths.data / forgotten.FILE).read_bytes()
     forgotten.add(paths, "b", {"text": ["green hat"]})
@@ -109,7 +105,7 @@ def test_the_same_key_is_one_list(paths: Paths) -> None:
     assert kept.others == ()
 
 
-def test_that_the_backup_of_before_holds_what_an_agent_wrote_again_is_said(workspace: Path, run: Run) -> None:
+def test_that_the_backup_of_before_holds_what_an_agent_wrote_again_is_said(workspace, run):
     assert run("forget", "--text", "red hat", "--yes").code == 0
     (workspace / "memory" / "MEMORY.md").write_text("# M\n")
     made = Path(run("backup", "make", "--json").json["path"]).name

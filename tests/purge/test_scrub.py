@@ -1,11 +1,8 @@
 """`nanomem scrub`: every layer that holds a secret is named, the value never; --mask leaves none and breaks nothing."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -26,13 +23,13 @@ SECRET = "sk-proj-" + "Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8"
 
 
 @pytest.fixture
-def workspace(home: Callable[[str], Path], run: Run) -> Path:
+def workspace(home, run):
     found = home("nb035")
     planted.plant(found, run, f"the key is {SECRET}")
     return found
 
 
-def test_each_layer_is_named_and_the_value_never(workspace: Path, run: Run) -> None:
+def test_each_layer_is_named_and_the_value_never(workspace, run):
     run("backup", "make")
     before = planted.holding(workspace.parent, SECRET)
     result = run("scrub")
@@ -49,7 +46,7 @@ def test_each_layer_is_named_and_the_value_never(workspace: Path, run: Run) -> N
 
 
 @pytest.mark.slow
-def test_masked_nothing_of_it_is_left_and_all_can_be_read(workspace: Path, run: Run) -> None:
+def test_masked_nothing_of_it_is_left_and_all_can_be_read(workspace, run):
     run("backup", "make")
     items = len(run("memory", "list", "--json").json)
     assert run("scrub", "--mask", "--backups", "--yes").code == 1  # git
@@ -66,7 +63,7 @@ def test_masked_nothing_of_it_is_left_and_all_can_be_read(workspace: Path, run: 
             assert isinstance(json.loads(line), dict)
 
 
-def test_of_git_it_says_what_is_left(workspace: Path, run: Run) -> None:
+def test_of_git_it_says_what_is_left(workspace, run):
     result = run("scrub", "--mask", "--yes")
     assert result.code == 1
     assert "Left: .git" in result.out
@@ -74,7 +71,7 @@ def test_of_git_it_says_what_is_left(workspace: Path, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_what_stands_in_quotation_marks_is_masked_once(workspace: Path, run: Run) -> None:
+def test_what_stands_in_quotation_marks_is_masked_once(workspace, run):
     notes = workspace / "memory" / "MEMORY.md"
     planted.without_history(workspace)
     notes.write_text('- password: "Xy7fQ2mLk90pqrs"\n- {"db": {"password": "Zt5gR1nKj80wvu"}}\n', encoding="utf-8")
@@ -85,7 +82,7 @@ def test_what_stands_in_quotation_marks_is_masked_once(workspace: Path, run: Run
     assert notes.read_bytes() == once
 
 
-def test_a_clean_memory_is_said_to_be_clean(home: Callable[[str], Path], run: Run) -> None:
+def test_a_clean_memory_is_said_to_be_clean(home, run):
     for name in ("nb035", "ramfirst", "v0_1_5", "torn"):
         workspace = home(name)
         before = {path: path.read_bytes() for path in workspace.parent.rglob("*") if path.is_file()}
@@ -94,7 +91,7 @@ def test_a_clean_memory_is_said_to_be_clean(home: Callable[[str], Path], run: Ru
         assert {path: path.read_bytes() for path in workspace.parent.rglob("*") if path.is_file()} == before
 
 
-def test_a_file_that_cannot_be_read_is_told_and_stops_no_other(workspace: Path, run: Run) -> None:
+def test_a_file_that_cannot_be_read_is_told_and_stops_no_other(workspace, run):
     run("backup", "make")
     (archive,) = (workspace.parent / "nanomem-backups").glob("*.nanomem-backup")
     archive.write_bytes(archive.read_bytes()[:-20_000])
@@ -105,14 +102,14 @@ def test_a_file_that_cannot_be_read_is_told_and_stops_no_other(workspace: Path, 
 
 
 @pytest.mark.slow
-def test_options_of_the_change_need_the_change(workspace: Path, run: Run) -> None:
+def test_options_of_the_change_need_the_change(workspace, run):
     for option in ("--yes", "--dry-run", "--backups"):
         assert run("scrub", option).code == 2
     assert "Would mask" in run("scrub", "--mask", "--dry-run").out
     assert run("scrub", "--mask", "--dry-run").code == 0
 
 
-def test_a_preview_of_the_mask_says_what_would_be_done(workspace: Path, run: Run) -> None:
+def test_a_preview_of_the_mask_says_what_would_be_done(workspace, run):
     told = run("scrub", "--mask", "--dry-run").out
     assert f"{DATABASE}memory_entries" in told.partition("Would be masked: ")[2].splitlines()[0]
     assert "Would stay: .git" in told
@@ -122,7 +119,7 @@ def test_a_preview_of_the_mask_says_what_would_be_done(workspace: Path, run: Run
 
 
 @pytest.mark.slow
-def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: Run) -> None:
+def test_that_no_backup_is_left_is_said_before_and_after(workspace, run):
     run("backup", "make")
     told = run("scrub", "--mask", "--backups", "--dry-run").out
     assert "Would remove 1 backup, and those that build on them; none would be left." in told
@@ -133,7 +130,7 @@ def test_that_no_backup_is_left_is_said_before_and_after(workspace: Path, run: R
 
 
 @pytest.mark.slow
-def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace: Path, run: Run, tmp_path: Path) -> None:
+def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace, run, tmp_path):
     values = {"password": "Zebra-91-tulip", "api_key": "0123456789abcdef0123456789abcdef01234567"}
     for key, value in values.items():
         for one in (value, f"{value}7", value):
@@ -147,14 +144,14 @@ def test_the_value_of_a_fact_is_a_secret_where_its_key_says_so(workspace: Path, 
     assert run("doctor").code == 0
 
 
-def _exported(run: Run, folder: Path) -> str:
+def _exported(run, folder):
     """The rows as they are kept, in a file or on a server."""
     target = folder / "rows.jsonl"
     assert run("memory", "export", "--format", "jsonl", "--force", "--to", str(target)).code == 0
     return target.read_text("utf-8")
 
 
-def test_the_value_of_a_fact_is_found_beside_its_key_alone() -> None:
+def test_the_value_of_a_fact_is_found_beside_its_key_alone():
     fact = {"fact": {"category": "accounts", "key": "password", "value": "Zebra-91-tulip"}}
     assert "Zebra" not in json.dumps(in_value(fact, Secrets(), Counter()))
     had = {"value": "Zebra-91-tulip", "since": "2026-01-02"}
@@ -167,7 +164,7 @@ def test_the_value_of_a_fact_is_found_beside_its_key_alone() -> None:
 
 
 @pytest.mark.slow
-def test_a_mask_takes_out_what_its_preview_says(workspace: Path, run: Run) -> None:
+def test_a_mask_takes_out_what_its_preview_says(workspace, run):
     run("memory", "add", "--text", "my key is sk-proj-Ab3dE5fGh7Jk9LmN0pQr2StU4vWx6Yz8")
     would = [line for line in run("scrub", "--mask", "--dry-run").out.splitlines() if line.startswith("Would mask ")]
     did = [line for line in run("scrub", "--mask", "--yes").out.splitlines() if line.startswith("Masked secrets: ")]
@@ -178,7 +175,7 @@ PASSWORD, LONGER = "Zebra-4471-Quartz", "Zebra-4471-QuartzMine"
 
 
 @pytest.mark.slow
-def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(home: Callable[[str], Path], run: Run) -> None:
+def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(home, run):
     workspace = home("nb035")
     assert run("memory", "add", "--text", f"The printer wants {PASSWORD} too").code == 0
     with (workspace / "USER.md").open("a") as file:
@@ -198,7 +195,7 @@ def test_a_password_that_one_place_tells_is_found_where_it_stands_alone(home: Ca
 
 
 @pytest.mark.parametrize("value", ["summertime", "b320cfc38283ad9d0550a89f257ad3d8", "2026-01-02T10:00Z", "telegram"])
-def test_a_word_or_an_id_is_no_secret_everywhere(value: str) -> None:
+def test_a_word_or_an_id_is_no_secret_everywhere(value):
     sought = Secrets()
     in_value({"text": f"my password is {value}"}, sought, Counter())
     again = sought.everywhere() or sought

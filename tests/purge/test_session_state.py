@@ -6,7 +6,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -22,16 +21,16 @@ ANSWER = "I will remember that your submarine is called Ozymandias, mallory."
 
 
 @pytest.fixture
-def workspace(home: Callable[[str], Path]) -> Path:
+def workspace(home):
     """The home of an agent of nanobot 0.3.5."""
     return home("nb035")
 
 
 @pytest.fixture
-def turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Turn:
+def turn(run, monkeypatch):
     """`turn("mallory", "Remember: …", "ok", chat_id="777")`: one turn in a chat, from its begin to its end."""
 
-    def told(sender: str, text: str, answer: str = "", *, chat: str = "777", do: tuple[str, ...] = ()) -> object:
+    def told(sender, text, answer="", *, chat="777", do=()):
         body = {"channel": "telegram", "chat_id": chat, "sender_id": sender, "text": text}
         body |= {"assistant": answer} if answer else {}
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(body).encode())))
@@ -41,7 +40,7 @@ def turn(run: Run, monkeypatch: pytest.MonkeyPatch) -> Turn:
 
 
 @pytest.mark.slow
-def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace: Path, run: Run, turn: Turn) -> None:
+def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace, run, turn):
     turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
     turn("alice", "Remember: I like tea.", "ok")
     assert run("forget", "--person", "mallory", "--yes").code == 0
@@ -54,7 +53,7 @@ def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace: Path
     assert len(run("turn", "list", "--json").json) == 1  # the end of a turn does not stay without its beginning
 
 
-def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace: Path, run: Run, turn: Turn) -> None:
+def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace, run, turn):
     turn("mallory", "Please paint the submarine Ozymandias.", do=("begin",))
     turn("alice", "Please make some tea.", do=("begin",))
     assert run("wal", "recover").code == 0
@@ -64,7 +63,7 @@ def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace: Path, run:
 
 
 @pytest.mark.slow
-def test_a_history_and_a_backup_that_hold_them_are_told_and_cleaned(workspace: Path, run: Run, turn: Turn) -> None:
+def test_a_history_and_a_backup_that_hold_them_are_told_and_cleaned(workspace, run, turn):
     turn("mallory", "Remember: my submarine is called Ozymandias.", ANSWER)
     planted.git(workspace, "add", "-f", "memory/session-state")
     planted.git(workspace, "commit", "-q", "-m", "a log of turns")
@@ -82,7 +81,7 @@ OTHERS = ({"role": "user", "content": "I like tea.", "sender_id": "alice"}, {"ro
 
 
 @pytest.mark.slow
-def test_the_answers_to_her_go_from_a_conversation_and_its_lines_stay(workspace: Path, run: Run) -> None:
+def test_the_answers_to_her_go_from_a_conversation_and_its_lines_stay(workspace, run):
     session = next((workspace.parent / "sessions").rglob("*.jsonl"))
     before = session.read_bytes()
     with session.open("a") as file:
@@ -103,9 +102,7 @@ def test_the_answers_to_her_go_from_a_conversation_and_its_lines_stay(workspace:
         assert planted.outside_git(workspace.parent, word) == []
 
 
-def test_of_an_agent_that_keeps_no_conversations_too(
-    tmp_path: Path, run: Run, turn: Turn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_an_agent_that_keeps_no_conversations_too(tmp_path, run, turn, monkeypatch):
     document = tmp_path / "own" / "memory" / "MEMORY.md"
     document.parent.mkdir(parents=True)
     document.write_text("# Memory\n")
@@ -120,7 +117,7 @@ def test_of_an_agent_that_keeps_no_conversations_too(
 
 
 @pytest.mark.slow
-def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, turn: Turn) -> None:
+def test_a_session_with_turns_is_forgotten_at_once(workspace, run, turn):
     turn("u1", "Remember: I like green tea.", "ok", chat="7")
     turn("u1", "Remember: I like black tea.", "ok", chat="8")
     told = run("forget", "--session", "telegram:7", "--yes")
@@ -131,7 +128,7 @@ def test_a_session_with_turns_is_forgotten_at_once(workspace: Path, run: Run, tu
     assert planted.outside_git(workspace.parent, "telegram:7") == []
 
 
-def test_a_session_of_the_same_file_name_stays(workspace: Path, run: Run) -> None:
+def test_a_session_of_the_same_file_name_stays(workspace, run):
     path = workspace / "memory" / "session-state" / "telegram_7_7.md"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(turn_log.dump_header("telegram_7:7", "telegram_7", "7"))
@@ -141,7 +138,7 @@ def test_a_session_of_the_same_file_name_stays(workspace: Path, run: Run) -> Non
     assert not path.exists()
 
 
-def _state(*turns: tuple[str, str]) -> bytes:
+def _state(*turns):
     data = turn_log.dump_header("a:b", "a", "b")
     for number, (sender, text) in enumerate(turns):
         data += turn_log.dump_pre(f"2026-01-0{number + 1}T00:00:00Z", {"sender_id": sender, "user": text}, f"t{number}")
@@ -150,7 +147,7 @@ def _state(*turns: tuple[str, str]) -> bytes:
     return data
 
 
-def test_blocks_that_do_not_follow_each_other_are_one_turn() -> None:
+def test_blocks_that_do_not_follow_each_other_are_one_turn():
     data = _state(("mallory", "one"), ("alice", "two"), ("mallory", "three"))
     found: Counter[str] = Counter()
     sought = Words((), Marks(senders=frozenset({"mallory"})))
@@ -161,7 +158,7 @@ def test_blocks_that_do_not_follow_each_other_are_one_turn() -> None:
     assert in_bytes(left, sought, found) is left
 
 
-def test_nobody_elses_turn_is_changed() -> None:
+def test_nobody_elses_turn_is_changed():
     data = _state(("mallory", "one"), ("alice", "two"))
     for sought in (Words((), Marks(senders=frozenset({"None", "bob"}))), Secrets()):
         assert in_bytes(data, sought, Counter()) is data

@@ -1,10 +1,7 @@
 """`nanomem forget --session` and `--person`: what is theirs goes, and nothing that only reads like it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +13,11 @@ Run = Callable[..., Result]
 KEY = "telegram:12345"
 
 
-def _lines(path: Path) -> list[dict[str, object]]:
+def _lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_lessons_and_memories_of_others_stay_as_they_are(home: Callable[[str], Path], run: Run) -> None:
+def test_lessons_and_memories_of_others_stay_as_they_are(home, run):
     workspace = home("ramfirst")
     lessons, snapshot = (workspace / "memory" / name for name in ("LESSONS.jsonl", "LTM_SNAPSHOT.json"))
     before, items = _lines(lessons), json.loads(snapshot.read_bytes())["items"]
@@ -36,7 +33,7 @@ def test_lessons_and_memories_of_others_stay_as_they_are(home: Callable[[str], P
     assert not shown & own
 
 
-def test_copies_of_it_go_where_nothing_says_whose_they_are(home: Callable[[str], Path], run: Run) -> None:
+def test_copies_of_it_go_where_nothing_says_whose_they_are(home, run):
     workspace = home("nb035")
     session = next((workspace.parent / "sessions").rglob("Y2xpOmRpcmVjdA.jsonl"))
     other = next(path for path in session.parent.glob("*.jsonl") if path != session)
@@ -59,7 +56,7 @@ def test_copies_of_it_go_where_nothing_says_whose_they_are(home: Callable[[str],
     assert mine in document.read_text()  # a document says what was learned, not what was said
 
 
-def test_a_line_of_a_document_goes_with_the_memory_that_it_holds(home: Callable[[str], Path], run: Run) -> None:
+def test_a_line_of_a_document_goes_with_the_memory_that_it_holds(home, run):
     workspace = home("ramfirst")
     items = json.loads((workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes())["items"]
     mine = {one["text"] for one in items if one.get("session_key") == KEY and len(one["text"]) > 20}
@@ -71,7 +68,7 @@ def test_a_line_of_a_document_goes_with_the_memory_that_it_holds(home: Callable[
     assert document.read_text() == f"# M\n\n- {stays}\n"
 
 
-def test_a_rehearsal_names_all_that_goes_where_there_is_no_database_yet(home: Callable[[str], Path], run: Run) -> None:
+def test_a_rehearsal_names_all_that_goes_where_there_is_no_database_yet(home, run):
     workspace = home("ramfirst")
     items = json.loads((workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes())["items"]
     lessons = _lines(workspace / "memory" / "LESSONS.jsonl")
@@ -85,7 +82,7 @@ def test_a_rehearsal_names_all_that_goes_where_there_is_no_database_yet(home: Ca
 
 
 @pytest.mark.parametrize("wish", [("--session", "nope:1"), ("--person", "nobody")])
-def test_a_name_that_nothing_says_is_no_success(wish: tuple[str, str], home: Callable[[str], Path], run: Run) -> None:
+def test_a_name_that_nothing_says_is_no_success(wish, home, run):
     home("nb035")
     for line in ((*wish, "--yes"), (*wish, "--dry-run"), ("--text", "never said", *wish, "--yes")):
         told = run("forget", *line)
@@ -95,9 +92,7 @@ def test_a_name_that_nothing_says_is_no_success(wish: tuple[str, str], home: Cal
     assert run("forget", "--again", "--yes").code == 2  # nothing is kept of it
 
 
-def test_where_nobody_could_look_is_told_of_an_unknown_name(
-    home: Callable[[str], Path], run: Run, tmp_path: Path
-) -> None:
+def test_where_nobody_could_look_is_told_of_an_unknown_name(home, run, tmp_path):
     outside, document = tmp_path / "outside.md", home("nb035") / "memory" / "MEMORY.md"
     document.rename(outside)
     document.symlink_to(outside)
@@ -106,14 +101,14 @@ def test_where_nobody_could_look_is_told_of_an_unknown_name(
 
 
 @pytest.mark.slow
-def test_what_was_forgotten_before_is_no_unknown_name(home: Callable[[str], Path], run: Run) -> None:
+def test_what_was_forgotten_before_is_no_unknown_name(home, run):
     home("nb035")
     for _ in range(2):
         assert run("forget", "--session", "cli:direct", "--yes").code == 0
     assert run("forget", "--again", "--yes").code == 0
 
 
-def test_who_is_named_in_a_conversation_alone_is_known(home: Callable[[str], Path], run: Run) -> None:
+def test_who_is_named_in_a_conversation_alone_is_known(home, run):
     session = next((home("nb035").parent / "sessions").rglob("*.jsonl"))
     with session.open("a") as file:
         file.write(json.dumps({"role": "user", "content": "Ahoy there, all of you!", "sender_id": "ned"}) + "\n")
@@ -122,9 +117,7 @@ def test_who_is_named_in_a_conversation_alone_is_known(home: Callable[[str], Pat
 
 
 @pytest.mark.slow
-def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(
-    home: Callable[[str], Path], run: Run
-) -> None:
+def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(home, run):
     workspace = home("nb035")
     head = {"_type": "metadata", "key": "telegram:99", "metadata": {}, "last_consolidated": 0}
     said = {"role": "user", "content": "My yacht is called Bathsheba the Great.", "timestamp": "2026-02-15T09:00:00"}
@@ -136,7 +129,7 @@ def test_a_backup_and_a_history_that_hold_the_conversation_are_told_and_cleaned(
     planted.told_then_cleaned(workspace, run, ("--session", "telegram:99"), "Bathsheba")
 
 
-def test_what_undo_needs_of_a_conversation_goes_with_it(workspace: Path, run: Run) -> None:
+def test_what_undo_needs_of_a_conversation_goes_with_it(workspace, run):
     said = "I prefer window seats, and my bike is blue."
     path = _conversation(workspace, said)
     other = _conversation(workspace, "Another chat of somebody else.", "telegram:2")
@@ -160,9 +153,7 @@ TORN = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("torn", "line"), TORN)
 @pytest.mark.parametrize("wish", [("--session", "telegram:1"), ("--person", "mallory")])
-def test_what_was_kept_of_a_torn_conversation_goes_too(
-    wish: tuple[str, str], torn: int, line: tuple[str, ...], home: Callable[[str], Path], run: Run
-) -> None:
+def test_what_was_kept_of_a_torn_conversation_goes_too(wish, torn, line, home, run):
     workspace = home("nb035")
     folder = next((workspace.parent / "sessions").rglob("*.jsonl")).parent
     path = _conversation(workspace, "The Quxwhalery is mine.", path=folder / key_to_own_name("telegram:1"))
@@ -176,7 +167,7 @@ def test_what_was_kept_of_a_torn_conversation_goes_too(
     assert planted.outside_git(workspace.parent) == []
 
 
-def _conversation(workspace: Path, said: str, key: str = "telegram:1", *, path: Path | None = None) -> Path:
+def _conversation(workspace, said, key="telegram:1", *, path=None):
     """A transcript in which mallory said something, and was answered."""
     path = path or workspace.parent / "sessions" / key_to_lossy_name(key)
     head = {"_type": "metadata", "key": key, "metadata": {}, "last_consolidated": 0}

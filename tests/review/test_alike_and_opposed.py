@@ -1,13 +1,10 @@
 """What is offered as one memory and what as a conflict, in ten languages and in the memory of one invented person."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.workspace import Workspace
 
 PERSON = Path(__file__).parent / "person" / "memories.tsv"
 ONE, TWO, AGAINST = "one memory", "two memories", "a conflict"
@@ -55,7 +52,7 @@ PAIRS = [
 ]
 
 
-def offered(ws: Workspace) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+def offered(ws):
     """The texts of each cluster of duplicates, and of each conflict."""
     clusters = [frozenset(item.text for item in one.items) for one in ws.duplicates.clusters()]
     rows = [(pair.older, pair.newer) for pair in ws.conflicts.all()]
@@ -63,7 +60,7 @@ def offered(ws: Workspace) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
 
 
 @pytest.mark.parametrize(("first", "later", "expected"), PAIRS)
-def test_two_memories_are_one_or_two_or_a_conflict(tmp_path: Path, first: str, later: str, expected: str) -> None:
+def test_two_memories_are_one_or_two_or_a_conflict(tmp_path, first, later, expected):
     with open_workspace(tmp_path) as ws:
         ws.items.add(first)
         ws.items.add(later)
@@ -74,7 +71,7 @@ def test_two_memories_are_one_or_two_or_a_conflict(tmp_path: Path, first: str, l
 
 
 @pytest.mark.slow
-def test_in_a_life_what_is_offered_is_right_and_most_is_found(tmp_path: Path) -> None:
+def test_in_a_life_what_is_offered_is_right_and_most_is_found(tmp_path):
     lines = [line.split("\t") for line in PERSON.read_text("utf-8").splitlines() if not line.startswith("#")]
     texts = [line[1] for line in lines] + [line[2] for line in lines if len(line) > 2]
     same, opposed = ({frozenset(line[1:]) for line in lines if line[0] == kind} for kind in ("same", "conflict"))
@@ -92,7 +89,7 @@ def test_in_a_life_what_is_offered_is_right_and_most_is_found(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_what_is_merged_without_a_look_is_the_same_and_so_is_most_of_what_is_offered(tmp_path: Path) -> None:
+def test_what_is_merged_without_a_look_is_the_same_and_so_is_most_of_what_is_offered(tmp_path):
     lines = (Path(__file__).parent / "pairs" / "held_out.tsv").read_text("utf-8").splitlines()
     pairs = [line.split("\t") for line in lines if not line.startswith("#")]
     same = {frozenset(texts) for label, _, *texts in pairs if label == "same"}

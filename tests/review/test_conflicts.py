@@ -1,10 +1,5 @@
 """Contradictions of a workspace: which pairs there are, and what each decision leaves, undone as one step."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -12,35 +7,34 @@ from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, R
 from nanomem_tui.memory.retention import get_superseded
 from nanomem_tui.memory.scopes import parse_scope
 from nanomem_tui.review.findings import DecisionDetails
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     with open_workspace(make_home(tmp_path)) as opened:
         yield opened
 
 
-def add(ws: Workspace, text: str, chat: str = "", sender: str = "", scope: str = "") -> str:
+def add(ws, text, chat="", sender="", scope=""):
     named = {"channel": "telegram", "chat_id": chat or None, "sender_id": sender or None} if chat or sender else {}
-    return ws.items.add(text, scope_type=scope or None, **named)[1].id  # type: ignore[arg-type]
+    return ws.items.add(text, scope_type=scope or None, **named)[1].id
 
 
-def shown(ws: Workspace) -> list[tuple[str, str]]:
-    words = [getattr(row, "text", "") or row.better_action for pair in ws.conflicts.all() for row in pair[:2]]  # type: ignore[union-attr]
+def shown(ws):
+    words = [getattr(row, "text", "") or row.better_action for pair in ws.conflicts.all() for row in pair[:2]]
     return sorted(zip(words[::2], words[1::2], strict=True))
 
 
-def rows(ws: Workspace) -> dict[str, tuple[object, ...]]:
+def rows(ws):
     return {row.id: row[:-1] for row in (*ws.items.all(), *ws.lessons.all())}
 
 
-def moved(ws: Workspace) -> tuple[str, str]:
+def moved(ws):
     return add(ws, "User lives in Berlin"), add(ws, "User lives in Munich")
 
 
-def test_the_older_comes_first_and_the_pair_has_one_name(ws: Workspace) -> None:
+def test_the_older_comes_first_and_the_pair_has_one_name(ws):
     older, newer = moved(ws)
     pair = ws.conflicts.all()[0]
 
@@ -49,7 +43,7 @@ def test_the_older_comes_first_and_the_pair_has_one_name(ws: Workspace) -> None:
     assert ws.conflicts.get(older) == ws.conflicts.get(newer) == ws.conflicts.get(pair.id) == pair
 
 
-def test_a_pair_is_found_where_one_chat_may_see_both(ws: Workspace) -> None:
+def test_a_pair_is_found_where_one_chat_may_see_both(ws):
     add(ws, "Reply in German")
     add(ws, "Reply in French", chat="1")
     add(ws, "User likes tea", chat="1", sender="ana")
@@ -58,7 +52,7 @@ def test_a_pair_is_found_where_one_chat_may_see_both(ws: Workspace) -> None:
     assert shown(ws) == [("Reply in German", "Reply in French"), ("User likes tea", "User does not like tea")]
 
 
-def test_two_chats_and_two_persons_of_one_chat_do_not_contradict_each_other(ws: Workspace) -> None:
+def test_two_chats_and_two_persons_of_one_chat_do_not_contradict_each_other(ws):
     add(ws, "User lives in Berlin", chat="1", sender="ana")
     add(ws, "User lives in Munich", chat="1", sender="ben")
     add(ws, "User lives in Rome", chat="2")
@@ -67,7 +61,7 @@ def test_two_chats_and_two_persons_of_one_chat_do_not_contradict_each_other(ws: 
     assert shown(ws) == []
 
 
-def test_lessons_and_items_contradict_each_other_but_not_under_other_triggers(ws: Workspace) -> None:
+def test_lessons_and_items_contradict_each_other_but_not_under_other_triggers(ws):
     add(ws, "Always use tabs")
     ws.lessons.add("never use tabs", "Never use tabs")
     ws.lessons.add("writing Go", "Always use semicolons")
@@ -76,14 +70,14 @@ def test_lessons_and_items_contradict_each_other_but_not_under_other_triggers(ws
     assert shown(ws) == [("Always use tabs", "Never use tabs")]
 
 
-def test_facts_of_one_name_in_two_scopes_contradict_each_other(ws: Workspace) -> None:
+def test_facts_of_one_name_in_two_scopes_contradict_each_other(ws):
     ws.facts.set("profile", "city", "Berlin")
     ws.facts.set("profile", "city", "Munich", channel="telegram", chat_id="42")
 
     assert shown(ws) == [("city: Berlin", "city: Munich")]
 
 
-def test_what_the_newer_supersedes_is_kept_and_says_by_what(ws: Workspace) -> None:
+def test_what_the_newer_supersedes_is_kept_and_says_by_what(ws):
     before = rows(ws)
     older, newer = moved(ws)
     known = rows(ws)
@@ -102,7 +96,7 @@ def test_what_the_newer_supersedes_is_kept_and_says_by_what(ws: Workspace) -> No
     assert len(ws.conflicts.all()) == 1
 
 
-def test_of_a_wrong_one_the_other_stands(ws: Workspace) -> None:
+def test_of_a_wrong_one_the_other_stands(ws):
     older, newer = moved(ws)
     ws.conflicts.keep_old(ws.conflicts.all())
     mark = get_superseded(ws.items.get(newer))
@@ -115,7 +109,7 @@ def test_of_a_wrong_one_the_other_stands(ws: Workspace) -> None:
     assert (mark.by, mark.why) == (newer, "wrong")
 
 
-def test_both_are_kept_until_one_of_them_changes(ws: Workspace) -> None:
+def test_both_are_kept_until_one_of_them_changes(ws):
     older, _ = moved(ws)
     ws.conflicts.keep_both(ws.conflicts.all())
     assert ws.conflicts.all() == [] == ws.triage.findings(["conflict"])
@@ -127,7 +121,7 @@ def test_both_are_kept_until_one_of_them_changes(ws: Workspace) -> None:
     assert len(ws.conflicts.all()) == 1
 
 
-def test_a_split_moves_one_and_asks_no_more(ws: Workspace) -> None:
+def test_a_split_moves_one_and_asks_no_more(ws):
     older, newer = moved(ws)
     known = rows(ws)
     ws.conflicts.split(ws.conflicts.all()[0], "telegram:42", "newer")
@@ -140,7 +134,7 @@ def test_a_split_moves_one_and_asks_no_more(ws: Workspace) -> None:
     assert len(ws.conflicts.all()) == 1
 
 
-def test_what_cannot_be_decided_is_refused_in_words(ws: Workspace) -> None:
+def test_what_cannot_be_decided_is_refused_in_words(ws):
     older, _ = moved(ws)
     pair = ws.conflicts.all()[0]
     with pytest.raises(NothingToDo, match="no contradictions"):
@@ -155,7 +149,7 @@ def test_what_cannot_be_decided_is_refused_in_words(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("decide", ["supersede", "keep_new"])
-def test_what_one_chat_was_told_takes_nothing_from_the_others(ws: Workspace, decide: str) -> None:
+def test_what_one_chat_was_told_takes_nothing_from_the_others(ws, decide):
     older, newer = add(ws, "User lives in Berlin"), add(ws, "User lives in Munich", chat="42", scope="chat")
     pairs = ws.conflicts.all()
     with pytest.raises(Refused, match="only telegram:42 sees") as refused:
@@ -166,7 +160,7 @@ def test_what_one_chat_was_told_takes_nothing_from_the_others(ws: Workspace, dec
     assert get_superseded(ws.items.get(newer)) is not None
 
 
-def test_the_queue_refuses_it_too(ws: Workspace) -> None:
+def test_the_queue_refuses_it_too(ws):
     add(ws, "User lives in Berlin")
     add(ws, "User lives in Munich", chat="42", scope="chat")
     done = ws.triage.findings(["conflict"])
@@ -174,7 +168,7 @@ def test_the_queue_refuses_it_too(ws: Workspace) -> None:
         ws.triage.decide(done, "merge")
 
 
-def test_in_a_private_chat_the_person_and_the_chat_stand_for_each_other(ws: Workspace) -> None:
+def test_in_a_private_chat_the_person_and_the_chat_stand_for_each_other(ws):
     older = add(ws, "User lives in Berlin", chat="42", sender="42", scope="user")
     newer = add(ws, "User lives in Munich", chat="42", sender="42", scope="chat")
     ws.conflicts.supersede(ws.conflicts.all())
@@ -184,7 +178,7 @@ def test_in_a_private_chat_the_person_and_the_chat_stand_for_each_other(ws: Work
 
 
 @pytest.mark.parametrize("how", ["move", "edit", "copy"])
-def test_what_is_moved_was_not_said_again(ws: Workspace, how: str) -> None:
+def test_what_is_moved_was_not_said_again(ws, how):
     older = add(ws, "User lives in Berlin", chat="42", scope="chat")
     newer = add(ws, "User lives in Munich")
     known = ws.items.get(older).updated_at
@@ -198,14 +192,14 @@ def test_what_is_moved_was_not_said_again(ws: Workspace, how: str) -> None:
     assert all(pair.newer.id == newer for pair in ws.conflicts.found())
 
 
-def test_a_lesson_is_moved_to_no_scope(ws: Workspace) -> None:
+def test_a_lesson_is_moved_to_no_scope(ws):
     ws.lessons.add("always use tabs", "Always use tabs")
     add(ws, "Never use tabs")
     with pytest.raises(Refused, match="no such scope"):
         ws.conflicts.split(ws.conflicts.all()[0], "telegram:42", "older")
 
 
-def test_of_three_homes_the_newest_supersedes_both_others(ws: Workspace) -> None:
+def test_of_three_homes_the_newest_supersedes_both_others(ws):
     moved(ws)
     add(ws, "User lives in Rome")
     assert len(ws.conflicts.all()) == 2
@@ -216,14 +210,14 @@ def test_of_three_homes_the_newest_supersedes_both_others(ws: Workspace) -> None
     assert ws.conflicts.all() == []
 
 
-def test_what_is_said_of_one_thing_many_times_is_a_list(ws: Workspace) -> None:
+def test_what_is_said_of_one_thing_many_times_is_a_list(ws):
     for number in range(12):
         add(ws, f"The price of the plan is ${number + 10}")
 
     assert ws.conflicts.all() == []
 
 
-def test_who_enables_a_superseded_one_is_told_and_asked_again(ws: Workspace) -> None:
+def test_who_enables_a_superseded_one_is_told_and_asked_again(ws):
     older, newer = moved(ws)
     ws.conflicts.supersede(ws.conflicts.all())
     operation = ws.items.set_enabled([older], True)
@@ -239,10 +233,10 @@ def test_who_enables_a_superseded_one_is_told_and_asked_again(ws: Workspace) -> 
     ("decision", "gone", "why"),
     [("merge", "older", "outdated"), ("reject", "newer", "wrong"), ("disable", "older", "wrong")],
 )
-def test_the_queue_decides_as_the_desk_does(ws: Workspace, decision: str, gone: str, why: str) -> None:
+def test_the_queue_decides_as_the_desk_does(ws, decision, gone, why):
     ids = dict(zip(("older", "newer"), moved(ws), strict=True))
     known = rows(ws)
-    ws.triage.decide(ws.triage.findings(["conflict"]), decision)  # type: ignore[arg-type]
+    ws.triage.decide(ws.triage.findings(["conflict"]), decision)
     mark = get_superseded(ws.items.get(ids[gone]))
 
     assert mark is not None
@@ -252,7 +246,7 @@ def test_the_queue_decides_as_the_desk_does(ws: Workspace, decision: str, gone: 
     assert rows(ws) == known
 
 
-def test_the_queue_splits_and_shows_both_as_evidence(ws: Workspace) -> None:
+def test_the_queue_splits_and_shows_both_as_evidence(ws):
     older, newer = moved(ws)
     finding = ws.triage.findings(["conflict"])[0]
     assert [one.id for one in ws.triage.evidence(finding)] == [newer, older]

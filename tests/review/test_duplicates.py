@@ -1,10 +1,6 @@
 """The clusters of items that say the same, what is proposed to stay, and what a person's word about them does."""
 
-from __future__ import annotations
-
 import tracemalloc
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,27 +8,25 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.statements.compare import compare
-from nanomem_tui.review.duplicates import Cluster
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     with open_workspace(tmp_path) as opened:
         yield opened
 
 
-def add(ws: Workspace, text: str, **fields: str) -> str:
+def add(ws, text, **fields):
     return ws.items.add(text, **fields)[1].id  # type: ignore[arg-type] # fields of `add` that are texts
 
 
-def texts(cluster: Cluster) -> set[str]:
+def texts(cluster):
     return {item.text for item in cluster.items}
 
 
-def test_the_same_words_in_other_letters_are_one_cluster_that_needs_no_look(ws: Workspace) -> None:
+def test_the_same_words_in_other_letters_are_one_cluster_that_needs_no_look(ws):
     for text in ("Prefers green tea", "The user prefers green tea.", "I prefer green tea", "Prefers black tea"):
         add(ws, text)
 
@@ -42,7 +36,7 @@ def test_the_same_words_in_other_letters_are_one_cluster_that_needs_no_look(ws: 
     assert (cluster.grade, cluster.sure, cluster.alike) == ("same", True, 1.0)
 
 
-def test_items_that_say_more_are_shown_and_never_sure(ws: Workspace) -> None:
+def test_items_that_say_more_are_shown_and_never_sure(ws):
     add(ws, "The backup disk is kept in the top drawer of the desk")
     add(ws, "The backup disk is kept in the top drawer of the desk upstairs")
 
@@ -52,14 +46,14 @@ def test_items_that_say_more_are_shown_and_never_sure(ws: Workspace) -> None:
     assert "upstairs" in cluster.why
 
 
-def test_other_numbers_names_and_denials_are_no_duplicates(ws: Workspace) -> None:
+def test_other_numbers_names_and_denials_are_no_duplicates(ws):
     for text in ("Retry 3 times", "Retry 5 times", "Ana eats nuts", "Ben eats nuts", "Ana eats no nuts"):
         add(ws, text)
 
     assert ws.duplicates.clusters() == []
 
 
-def test_what_different_people_or_kinds_say_is_not_sure(ws: Workspace) -> None:
+def test_what_different_people_or_kinds_say_is_not_sure(ws):
     who = {"channel": "telegram", "chat_id": "42"}
     add(ws, "I am allergic to nuts", sender_id="ana", **who)
     add(ws, "I am allergic to nuts", sender_id="ben", **who)
@@ -73,7 +67,7 @@ def test_what_different_people_or_kinds_say_is_not_sure(ws: Workspace) -> None:
     assert any("different kinds" in cluster.why for cluster in found)
 
 
-def test_the_same_words_for_everybody_and_in_a_chat_are_shown_and_not_sure(ws: Workspace) -> None:
+def test_the_same_words_for_everybody_and_in_a_chat_are_shown_and_not_sure(ws):
     everybody = add(ws, "Answers are in German")
     add(ws, "Answers are in German", channel="telegram", chat_id="42")
 
@@ -82,14 +76,14 @@ def test_the_same_words_for_everybody_and_in_a_chat_are_shown_and_not_sure(ws: W
     assert (cluster.grade, cluster.sure, cluster.kept.id) == ("scopes", False, everybody)
 
 
-def test_the_same_words_of_two_chats_are_two_memories(ws: Workspace) -> None:
+def test_the_same_words_of_two_chats_are_two_memories(ws):
     for chat in ("1", "2"):
         add(ws, "Prefers short answers", channel="telegram", chat_id=chat)
 
     assert ws.duplicates.clusters() == []
 
 
-def test_disabled_deleted_and_waiting_items_are_left_alone(ws: Workspace) -> None:
+def test_disabled_deleted_and_waiting_items_are_left_alone(ws):
     add(ws, "Likes trains")
     ws.items.set_enabled([add(ws, "likes trains")], False)
     ws.items.delete([add(ws, "Likes trains.")])
@@ -97,7 +91,7 @@ def test_disabled_deleted_and_waiting_items_are_left_alone(ws: Workspace) -> Non
     assert ws.duplicates.clusters() == []
 
 
-def test_a_pinned_item_is_proposed_to_stay(ws: Workspace) -> None:
+def test_a_pinned_item_is_proposed_to_stay(ws):
     first = add(ws, "Likes trains")
     add(ws, "likes trains")
     ws.items.set_pinned([first], True)
@@ -105,7 +99,7 @@ def test_a_pinned_item_is_proposed_to_stay(ws: Workspace) -> None:
     assert ws.duplicates.clusters()[0].kept.id == first
 
 
-def test_a_whole_sentence_is_proposed_before_one_that_is_announced_or_in_small_letters(ws: Workspace) -> None:
+def test_a_whole_sentence_is_proposed_before_one_that_is_announced_or_in_small_letters(ws):
     whole = add(ws, "Tom keeps bees")
     add(ws, "Remember that Tom keeps bees")
     add(ws, "tom keeps bees")
@@ -113,7 +107,7 @@ def test_a_whole_sentence_is_proposed_before_one_that_is_announced_or_in_small_l
     assert ws.duplicates.clusters()[0].kept.id == whole
 
 
-def test_the_view_follows_what_is_written_edited_merged_and_undone(ws: Workspace) -> None:
+def test_the_view_follows_what_is_written_edited_merged_and_undone(ws):
     one, other = add(ws, "Likes trains"), add(ws, "Owns a red bike")
     assert ws.duplicates.clusters() == []
 
@@ -127,7 +121,7 @@ def test_the_view_follows_what_is_written_edited_merged_and_undone(ws: Workspace
     assert set(ws.duplicates.clusters()[0].ids) == {one, other}
 
 
-def test_what_is_new_is_compared_with_what_is_there(ws: Workspace) -> None:
+def test_what_is_new_is_compared_with_what_is_there(ws):
     add(ws, "The backup disk is kept in the top drawer of the desk")
     assert ws.duplicates.clusters() == []
     add(ws, "The backup disk is kept in the top drawer of the desk upstairs")
@@ -135,7 +129,7 @@ def test_what_is_new_is_compared_with_what_is_there(ws: Workspace) -> None:
     assert [cluster.grade for cluster in ws.duplicates.clusters()] == ["near"]
 
 
-def test_what_a_person_kept_is_not_asked_again_until_a_text_changes(ws: Workspace) -> None:
+def test_what_a_person_kept_is_not_asked_again_until_a_text_changes(ws):
     add(ws, "Likes trains")
     other = add(ws, "likes trains")
     cluster = ws.duplicates.clusters()[0]
@@ -147,7 +141,7 @@ def test_what_a_person_kept_is_not_asked_again_until_a_text_changes(ws: Workspac
     assert len(ws.duplicates.clusters()) == 1
 
 
-def test_a_third_one_asks_only_about_itself(ws: Workspace) -> None:
+def test_a_third_one_asks_only_about_itself(ws):
     first, _ = add(ws, "Likes trains"), add(ws, "likes trains")
     ws.items.set_pinned([first], True)
     ws.duplicates.dismiss(ws.duplicates.clusters())
@@ -157,7 +151,7 @@ def test_a_third_one_asks_only_about_itself(ws: Workspace) -> None:
     assert set(ws.duplicates.clusters()[0].ids) == {first, third}
 
 
-def test_many_clusters_are_merged_as_one_operation_and_one_undo_brings_all_back(ws: Workspace) -> None:
+def test_many_clusters_are_merged_as_one_operation_and_one_undo_brings_all_back(ws):
     for text in ("Likes trains", "likes trains", "Uses vim daily", "User uses vim daily"):
         add(ws, text)
     before = {item.id: item[:-1] for item in ws.items.all()}
@@ -170,7 +164,7 @@ def test_many_clusters_are_merged_as_one_operation_and_one_undo_brings_all_back(
     assert {item.id: item[:-1] for item in ws.items.all()} == before
 
 
-def test_only_one_cluster_that_needs_a_look_is_merged_at_a_time(ws: Workspace) -> None:
+def test_only_one_cluster_that_needs_a_look_is_merged_at_a_time(ws):
     add(ws, "The backup disk is kept in the top drawer of the desk")
     add(ws, "The backup disk is kept in the top drawer of the desk upstairs")
     add(ws, "Likes trains")
@@ -182,7 +176,7 @@ def test_only_one_cluster_that_needs_a_look_is_merged_at_a_time(ws: Workspace) -
     assert len(ws.items.all()) == 4
 
 
-def test_items_of_two_scopes_are_merged_only_into_the_one_that_is_named(ws: Workspace) -> None:
+def test_items_of_two_scopes_are_merged_only_into_the_one_that_is_named(ws):
     everybody = add(ws, "Answers are in German")
     chat = add(ws, "Answers are in German", channel="telegram", chat_id="42")
     (cluster,) = ws.duplicates.clusters()
@@ -196,7 +190,7 @@ def test_items_of_two_scopes_are_merged_only_into_the_one_that_is_named(ws: Work
         ws.items.get(chat)
 
 
-def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws: Workspace) -> None:
+def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws):
     for text in ("Likes trains", "likes trains", "I like trains"):
         add(ws, text)
     (cluster,) = ws.duplicates.clusters()
@@ -209,7 +203,7 @@ def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws: Workspace) -
     assert [item.id for item in ws.items.all()] == [cluster.ids[1]]
 
 
-def test_of_very_many_of_the_same_words_there_are_several_clusters_that_merge_to_one(ws: Workspace) -> None:
+def test_of_very_many_of_the_same_words_there_are_several_clusters_that_merge_to_one(ws):
     rows = [
         Item(f"i{n}", "Likes trains", scope_key="s", updated_at=f"2026-01-01T00:00:{n % 60:02}") for n in range(450)
     ]
@@ -222,7 +216,7 @@ def test_of_very_many_of_the_same_words_there_are_several_clusters_that_merge_to
     assert len(ws.items.all()) == 1
 
 
-def test_a_rule_merges_what_is_sure_and_nothing_else(ws: Workspace) -> None:
+def test_a_rule_merges_what_is_sure_and_nothing_else(ws):
     for text in ("Likes trains", "likes trains", "Uses vim daily", "uses vim daily"):
         add(ws, text)
     add(ws, "The backup disk is kept in the top drawer of the desk")
@@ -236,7 +230,7 @@ def test_a_rule_merges_what_is_sure_and_nothing_else(ws: Workspace) -> None:
     assert ws.triage.evidence(ws.triage.findings(("duplicate",))[0])[0].label == "stays"
 
 
-def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws: Workspace) -> None:
+def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws):
     add(ws, "Likes trains")
     add(ws, "likes trains")
 
@@ -247,7 +241,7 @@ def test_what_was_kept_in_the_queue_is_no_duplicate_on_the_desk(ws: Workspace) -
 
 @pytest.mark.slow
 @pytest.mark.sqlite("what a person changes waits for no checkpoint on a server")
-def test_the_view_of_many_rows_is_small(ws: Workspace) -> None:
+def test_the_view_of_many_rows_is_small(ws):
     rows = [Item(id=f"ltm_{n}", text=f"the key of drawer {n} hangs in the hall") for n in range(4_000)]
     ws.perform(new_operation("import", "import", [change_of("item", None, row) for row in rows]))
     ws.duplicates.cluster_of([rows[0].id, rows[1].id])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -41,7 +40,7 @@ class Asked(NamedTuple):
     items: Mapping[str, Labelled]
     findings: Mapping[str, Sequence[Finding]]
 
-    def told(self, kind: str) -> tuple[float, float, str]:
+    def told(self, kind):
         """Precision and recall of a kind, and both in words with what was wrong."""
         right = {key for key, one in self.items.items() if one.kind == kind}
         found = {key for key, many in self.findings.items() if any(one.kind == kind for one in many)}
@@ -53,7 +52,7 @@ class Asked(NamedTuple):
         return precision, recall, "\n  ".join([words, *sorted(wrong)])
 
 
-def look(folder: Path, parts: tuple[str, ...]) -> Asked:
+def look(folder, parts):
     home = write_home(folder, parts)
     findings: dict[str, list[Finding]] = defaultdict(list)
     with clock.at(NOW), open_workspace(home) as ws:
@@ -65,12 +64,12 @@ def look(folder: Path, parts: tuple[str, ...]) -> Asked:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def asked(tmp_path_factory):
     return look(tmp_path_factory.mktemp("junk"), PARTS)
 
 
 @pytest.mark.slow
-def test_the_set_holds_five_hundred_items_of_junk_and_two_hundred_good_ones(asked: Asked) -> None:
+def test_the_set_holds_five_hundred_items_of_junk_and_two_hundred_good_ones(asked):
     kinds = Counter(one.kind for one in asked.items.values())
     assert kinds.total() - kinds["good"] >= 500, kinds
     assert kinds["good"] >= 200, kinds
@@ -78,7 +77,7 @@ def test_the_set_holds_five_hundred_items_of_junk_and_two_hundred_good_ones(aske
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_finder_asks_about_is_junk_and_little_junk_is_missed(asked: Asked, kind: str) -> None:
+def test_what_a_finder_asks_about_is_junk_and_little_junk_is_missed(asked, kind):
     precision, recall, words = asked.told(kind)
     print(words)
     least = LEAST[kind]
@@ -86,18 +85,18 @@ def test_what_a_finder_asks_about_is_junk_and_little_junk_is_missed(asked: Asked
     assert recall >= least[1], words
 
 
-def test_nobody_is_asked_about_a_good_item(asked: Asked) -> None:
+def test_nobody_is_asked_about_a_good_item(asked):
     good = [key for key, one in asked.items.items() if one.kind == "good"]
     wrong = [f"{one.kind}: {one.text[:80]} ({one.why})" for key in good for one in asked.findings.get(key, ())]
     assert not wrong, "\n".join(wrong)
 
 
-def test_nobody_is_asked_twice_about_one_item_of_disuse(asked: Asked) -> None:
+def test_nobody_is_asked_twice_about_one_item_of_disuse(asked):
     twice = {asked.items[key].item.text for key, many in asked.findings.items() if len(many) > 1}
     assert len(twice) <= 0.02 * len(asked.findings), twice
 
 
-def test_the_proposed_decision_is_a_right_one(asked: Asked) -> None:
+def test_the_proposed_decision_is_a_right_one(asked):
     right, wrong = 0, []
     for key, many in asked.findings.items():
         one = asked.items[key]
@@ -111,19 +110,19 @@ def test_the_proposed_decision_is_a_right_one(asked: Asked) -> None:
 
 
 @pytest.fixture(scope="module")
-def held_out(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def held_out(tmp_path_factory):
     return look(tmp_path_factory.mktemp("held_out"), HELD_OUT)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_finders_are_as_careful_on_words_that_they_were_not_made_with(held_out: Asked, kind: str) -> None:
+def test_the_finders_are_as_careful_on_words_that_they_were_not_made_with(held_out, kind):
     precision, recall, words = held_out.told(kind)
     print(words)
     assert precision >= UNSEEN[kind][0], words
     assert recall >= UNSEEN[kind][1], words
 
 
-def test_of_unseen_good_items_few_are_asked_about(held_out: Asked) -> None:
+def test_of_unseen_good_items_few_are_asked_about(held_out):
     good = [key for key, one in held_out.items.items() if one.kind == "good"]
     wrong = [f"{one.kind}: {one.text[:80]} ({one.why})" for key in good for one in held_out.findings.get(key, ())]
     print(len(good), wrong)

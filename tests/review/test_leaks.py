@@ -1,17 +1,10 @@
 """Leaks: what tells one chat of another is found with the reason, and what only looks like it is not."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.review import leaks
-from nanomem_tui.review.leaks import Leak
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.review.test_scopes import put
 from tests.store.homes import make_home
 
@@ -19,7 +12,7 @@ AT_HOME = {"telegram": "-100", "sender_id": "ana"}
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     """Ana and Mark write in one chat, 12345|bo_77 and 小林 in another; nobody is known of a third one."""
     with open_workspace(make_home(tmp_path)) as opened:
         for number, (chat, sender) in enumerate(
@@ -30,7 +23,7 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
-def leak(ws: Workspace, where: str, text: str, **fields: object) -> Leak | None:
+def leak(ws, where, text, **fields):
     """What leaks of one item."""
     put(ws, "one", where, text, **fields)
     return next((one for one in ws.scopes.leaks() if one.item.id == "one"), None)
@@ -49,7 +42,7 @@ def leak(ws: Workspace, where: str, text: str, **fields: object) -> Leak | None:
         ("telegram:@Ana", "thinks that 小林 is late", "telegram:@小林"),
     ],
 )
-def test_a_name_of_elsewhere_leaks(ws: Workspace, where: str, text: str, belongs: str) -> None:
+def test_a_name_of_elsewhere_leaks(ws, where, text, belongs):
     found = leak(ws, where, text)
     assert found is not None
     assert (found.kind, found.belongs) == ("names", belongs)
@@ -70,11 +63,11 @@ def test_a_name_of_elsewhere_leaks(ws: Workspace, where: str, text: str, belongs
         ("global", "write to support@shop.example"),
     ],
 )
-def test_what_only_looks_like_a_name_does_not(ws: Workspace, where: str, text: str) -> None:
+def test_what_only_looks_like_a_name_does_not(ws, where, text):
     assert leak(ws, where, text) is None
 
 
-def test_of_two_of_one_name_the_one_who_is_known_here_is_meant(ws: Workspace) -> None:
+def test_of_two_of_one_name_the_one_who_is_known_here_is_meant(ws):
     for channel in ("slack", "feishu"):
         put(ws, channel, f"{channel}:C1", "greeting", channel=channel, chat_id="C1", sender_id="Ana")
     assert leak(ws, "slack:C1", "Ana is looking for another job") is None
@@ -82,7 +75,7 @@ def test_of_two_of_one_name_the_one_who_is_known_here_is_meant(ws: Workspace) ->
     assert leak(ws, "telegram:-200123", "Ana is looking for another job") is not None
 
 
-def test_private_things_leak_where_every_chat_sees_them(ws: Workspace) -> None:
+def test_private_things_leak_where_every_chat_sees_them(ws):
     told = {"channel": "telegram", "chat_id": "-100987", "sender_id": "Ana"}
     found = leak(ws, "global", "my landlord wants me out", **told)
     assert found is not None
@@ -95,9 +88,9 @@ def test_private_things_leak_where_every_chat_sees_them(ws: Workspace) -> None:
     assert leak(ws, "telegram:-100987", "my landlord wants me out", **told) is None
 
 
-def test_where_one_chat_only_is_known_nothing_leaks_to_anybody() -> None:
+def test_where_one_chat_only_is_known_nothing_leaks_to_anybody():
     told = {"channel": "telegram", "chat_id": "-100987", "session_key": "telegram:-100987"}
-    mine = Item("one", "my dog is called Rex, and -100987 knows", scope_key="workspace:x:global", **told)  # type: ignore[arg-type]
+    mine = Item("one", "my dog is called Rex, and -100987 knows", scope_key="workspace:x:global", **told)
     assert leaks.LeakSearch().find([mine], leaks.KnownNames([mine])) == []
     other = mine._replace(id="two", text="tea", channel="slack", chat_id="C1", session_key="slack:C1")
     assert [found.item.id for found in leaks.LeakSearch().find([mine, other], leaks.KnownNames([mine, other]))] == [
@@ -105,17 +98,17 @@ def test_where_one_chat_only_is_known_nothing_leaks_to_anybody() -> None:
     ]
 
 
-def test_what_chats_do_not_see_does_not_leak(ws: Workspace) -> None:
+def test_what_chats_do_not_see_does_not_leak(ws):
     assert leak(ws, "global", "Ana is looking for another job", enabled=False) is None
 
 
-def test_a_global_row_under_the_key_of_a_chat_is_seen_by_nobody(ws: Workspace) -> None:
+def test_a_global_row_under_the_key_of_a_chat_is_seen_by_nobody(ws):
     found = leak(ws, "global", "needle", scope_key="channel:telegram:chat:-100987")
     assert found is not None
     assert found.kind == "unseen"
 
 
-def test_an_item_is_moved_where_it_belongs_and_leaks_no_more(ws: Workspace) -> None:
+def test_an_item_is_moved_where_it_belongs_and_leaks_no_more(ws):
     found = leak(ws, "global", "Ana is looking for another job")
     assert found is not None
     ws.scopes.move([found.item.id], ws.scopes.named(found.belongs))

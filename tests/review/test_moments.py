@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,6 @@ from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NanomemError, NotFound, NothingToDo
 from nanomem_tui.review.moments import Moment
 from nanomem_tui.store.values import ROW_LAYERS, AnyRow
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 Rows = dict[tuple[str, str], AnyRow]
@@ -35,12 +33,12 @@ STEPS = st.lists(
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     with open_workspace(make_home(tmp_path)) as opened:
         yield opened
 
 
-def now(ws: Workspace) -> Rows:
+def now(ws):
     """A copy of all that is there, but for the revision, which every checkpoint counts."""
     snapshot = ws.store.load()
     return {
@@ -51,22 +49,22 @@ def now(ws: Workspace) -> Rows:
     }
 
 
-def plain(rows: Rows) -> Rows:
+def plain(rows):
     return {place: row._replace(revision=0) for place, row in rows.items()}
 
 
-def uncounted(rows: Rows, **more: Any) -> Rows:
+def uncounted(rows, **more):
     """Without the counters, which no moment has: no undo takes them back."""
     counted: dict[str, Any] = {"hits": 0, "last_accessed_at": None, "last_applied_at": "", **more}
     return {p: r._replace(**{n: v for n, v in counted.items() if n in r._fields}) for p, r in rows.items()}
 
 
-def untimed(rows: Rows) -> Rows:
+def untimed(rows):
     """Without the time of the last change, which a restore does not take back, and without the counters."""
     return uncounted(rows, updated_at="")
 
 
-def step(ws: Workspace, what: str, number: int) -> None:
+def step(ws, what, number):
     """One thing that a person does; what cannot be done now is left."""
     there = sorted(key for layer, key in now(ws) if layer == "item")
     one = there[number % len(there)] if there else ""
@@ -96,9 +94,7 @@ def step(ws: Workspace, what: str, number: int) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS, which=st.integers(0, 100))
 @pytest.mark.slow
-def test_every_moment_is_as_it_was_and_restoring_all_and_undoing_that_loses_nothing(
-    steps: list[tuple[str, int]], which: int
-) -> None:
+def test_every_moment_is_as_it_was_and_restoring_all_and_undoing_that_loses_nothing(steps, which):
     with TemporaryDirectory() as folder:
         home = make_home(Path(folder))
         ws = open_workspace(home)
@@ -130,7 +126,7 @@ def test_every_moment_is_as_it_was_and_restoring_all_and_undoing_that_loses_noth
         ws.close()
 
 
-def test_one_item_goes_back_and_what_came_later_stays(ws: Workspace) -> None:
+def test_one_item_goes_back_and_what_came_later_stays(ws):
     first = ws.items.add("Drinks tea")[1].id
     then = ws.moments.named(ws.log(1)[0].operation.id)
     ws.items.edit(first, text="Drinks coffee")
@@ -142,7 +138,7 @@ def test_one_item_goes_back_and_what_came_later_stays(ws: Workspace) -> None:
     assert ws.items.get(first).text == "Drinks coffee"
 
 
-def test_what_changed_after_the_look_is_not_overwritten(ws: Workspace) -> None:
+def test_what_changed_after_the_look_is_not_overwritten(ws):
     key = ws.items.add("Drinks tea")[1].id
     then = ws.moments.named(ws.log(1)[0].operation.id)
     ws.items.edit(key, text="Drinks coffee")
@@ -153,7 +149,7 @@ def test_what_changed_after_the_look_is_not_overwritten(ws: Workspace) -> None:
     assert ws.items.get(key).text == "Drinks water"
 
 
-def test_a_difference_tells_what_came_went_and_changed_between_two_moments(ws: Workspace) -> None:
+def test_a_difference_tells_what_came_went_and_changed_between_two_moments(ws):
     gone, edited = (ws.items.add(text)[1].id for text in ("Has a cat", "Has a dog"))
     first = ws.moments.named(ws.log(1)[0].operation.id)
     ws.items.delete([gone])
@@ -165,19 +161,19 @@ def test_a_difference_tells_what_came_went_and_changed_between_two_moments(ws: W
     assert found == {gone: ("removed", ()), edited: ("changed", ("enabled",)), new: ("added", ())}
 
 
-def test_moments_are_named_by_time_by_checkpoint_and_by_operation(ws: Workspace) -> None:
+def test_moments_are_named_by_time_by_checkpoint_and_by_operation(ws):
     ws.items.add("Drinks tea")
     ws.flush()
     last = ws.moments.named("checkpoint-1")
     assert ws.moments.named("checkpoint -1").at == last.at
     ws.items.add("Drinks coffee")
-    assert [one.now.text for one in ws.moments.diff(last)] == ["Drinks coffee"]  # type: ignore[union-attr]
+    assert [one.now.text for one in ws.moments.diff(last)] == ["Drinks coffee"]
 
 
 @pytest.mark.parametrize(
     "names", [("2 weeks ago", "2w ago", "14 days ago", "2w"), ("9 minutes ago", "9m ago", "9 min ago", "9m")]
 )
-def test_a_time_ago_is_said_in_short_or_in_full(ws: Workspace, names: tuple[str, ...]) -> None:
+def test_a_time_ago_is_said_in_short_or_in_full(ws, names):
     with clock.at(datetime(2026, 11, 20, 12, tzinfo=UTC)):
         assert len({ws.moments.named(name).at for name in names}) == 1
 
@@ -190,7 +186,7 @@ def test_a_time_ago_is_said_in_short_or_in_full(ws: Workspace, names: tuple[str,
         ("yesterday 11:30", "2026-11-19 11:30:00"),
     ],
 )  # fmt: skip
-def test_a_time_alone_is_the_last_one_that_there_was(ws: Workspace, name: str, wanted: str) -> None:
+def test_a_time_alone_is_the_last_one_that_there_was(ws, name, wanted):
     now = datetime(2026, 11, 20, 12).astimezone()
     with clock.at(now):
         at = clock.parse(ws.moments.named(name).at)
@@ -199,18 +195,18 @@ def test_a_time_alone_is_the_last_one_that_there_was(ws: Workspace, name: str, w
 
 
 @pytest.mark.parametrize("name", ["", "soon", "2 heeks ago", "2026-13-40", "-5h ago", "checkpoint", "99:99"])
-def test_what_names_no_moment_is_refused_with_what_would(ws: Workspace, name: str) -> None:
+def test_what_names_no_moment_is_refused_with_what_would(ws, name):
     with pytest.raises(BadInput, match="names no moment"):
         ws.moments.named(name)
 
 
 @pytest.mark.parametrize("name", ["op_1_2_3", "checkpoint -9", "2001-01-01"])
-def test_what_was_never_recorded_is_said_to_be_unknown(ws: Workspace, name: str) -> None:
+def test_what_was_never_recorded_is_said_to_be_unknown(ws, name):
     ws.items.add("Drinks tea")
     with pytest.raises(NotFound):
         ws.moments.diff(ws.moments.named(name))
 
 
-def test_a_moment_of_now_differs_in_nothing(ws: Workspace) -> None:
+def test_a_moment_of_now_differs_in_nothing(ws):
     ws.items.add("Drinks tea")
     assert ws.moments.diff(Moment("now", "", now=True)) == []

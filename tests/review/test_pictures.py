@@ -1,9 +1,6 @@
 """The pictures of a memory: the numbers are those of the memory, and each says in a sentence what it comes to."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,24 +9,24 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.memory.turns.traces import KEPT, Checkpointed, CheckpointLog, Injected
 from nanomem_tui.model.client import MAX_BYTES
-from nanomem_tui.review.charts import PICTURES, Picture, pictures
+from nanomem_tui.review.charts import PICTURES, pictures
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.widgets.plots import chart_line, draw_chart
 from nanomem_tui.widgets.theme import ASCII, UNICODE
-from nanomem_tui.workspace import Workspace, open_workspace
+from nanomem_tui.workspace import open_workspace
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Workspace:
+def ws(tmp_path):
     (tmp_path / "workspace").mkdir()
     return open_workspace(tmp_path / "workspace")
 
 
-def picture(ws: Workspace, name: str) -> Picture:
+def picture(ws, name):
     return PICTURES[name](ws)
 
 
-def written(ws: Workspace, text: str, days: int, **fields: object) -> str:
+def written(ws, text, days, **fields):
     """An item of so many days ago."""
     _, item, _ = ws.items.add(text)
     at = clock.iso(clock.now() - timedelta(days=days))
@@ -38,7 +35,7 @@ def written(ws: Workspace, text: str, days: int, **fields: object) -> str:
     return item.id
 
 
-def test_growth_is_what_there_was_at_the_end_of_each_day(ws: Workspace) -> None:
+def test_growth_is_what_there_was_at_the_end_of_each_day(ws):
     for number, days in enumerate((10, 10, 5)):
         written(ws, f"a fact {number}", days)
     written(ws, "an episode", 5, kind="episodic")
@@ -51,12 +48,12 @@ def test_growth_is_what_there_was_at_the_end_of_each_day(ws: Workspace) -> None:
     assert "1 deleted" in shown.said
 
 
-def test_what_was_deleted_before_anything_was_recorded_is_left_out(ws: Workspace) -> None:
+def test_what_was_deleted_before_anything_was_recorded_is_left_out(ws):
     assert picture(ws, "growth").labels == ()
     assert "Nothing is remembered yet" in picture(ws, "growth").said
 
 
-def test_never_recalled_is_counted_by_age(ws: Workspace) -> None:
+def test_never_recalled_is_counted_by_age(ws):
     written(ws, "used", 40, hits=3)
     written(ws, "never used", 40)
     written(ws, "new", 1)
@@ -65,7 +62,7 @@ def test_never_recalled_is_counted_by_age(ws: Workspace) -> None:
     assert "2 of 3 enabled items were never recalled (67%)" in shown.said
 
 
-def test_the_hit_rate_is_of_each_day_of_turns(ws: Workspace) -> None:
+def test_the_hit_rate_is_of_each_day_of_turns(ws):
     log = ws.traces.injections
     for number, (day, items) in enumerate((("01", ("ltm_1",)), ("01", ()), ("03", ("ltm_1", "ltm_2")))):
         log.began(Injected(f"turn_{number}", f"2026-05-{day}T12:00:00+00:00", "cli:direct", items=items))
@@ -74,7 +71,7 @@ def test_the_hit_rate_is_of_each_day_of_turns(ws: Workspace) -> None:
     assert "2 of 3 turns" in shown.said
 
 
-def test_checkpoints_are_timed(ws: Workspace) -> None:
+def test_checkpoints_are_timed(ws):
     assert picture(ws, "checkpoints").labels == ()
     written(ws, "one", 0)
     ws.flush()
@@ -84,7 +81,7 @@ def test_checkpoints_are_timed(ws: Workspace) -> None:
     assert "1 checkpoint took" in shown.said
 
 
-def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path: Path) -> None:
+def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path):
     file = tmp_path / "log" / "checkpoints.jsonl"
     log = CheckpointLog(file)
     for number in range(1_200):
@@ -95,7 +92,7 @@ def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path: Path) ->
     assert len(log.last()) == KEPT
 
 
-def test_every_picture_is_drawn_within_its_place(ws: Workspace) -> None:
+def test_every_picture_is_drawn_within_its_place(ws):
     for number in range(60):
         written(ws, f"項目 {number}", number * 7 % 400, kind=("fact", "preference", "decision", "episodic")[number % 4])
     ws.flush()
@@ -110,7 +107,7 @@ def test_every_picture_is_drawn_within_its_place(ws: Workspace) -> None:
             assert cell_width(chart_line(one, 20, signs)) <= 20
 
 
-def test_ascii_draws_with_ascii_alone(ws: Workspace) -> None:
+def test_ascii_draws_with_ascii_alone(ws):
     for number in range(12):
         written(ws, f"item {number}", number * 9)
     ws.flush()

@@ -1,34 +1,30 @@
 """Anything is found by typing a part of it, the best first."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.demo import build
-from nanomem_tui.review.find import Found, Place, Places
-from nanomem_tui.workspace import Workspace, open_workspace
+from nanomem_tui.review.find import Place, Places
+from nanomem_tui.workspace import open_workspace
 
 SHARES_A_HOME = True
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory):
     return build(tmp_path_factory.mktemp("places") / ".nanobot")
 
 
-def look(ws: Workspace, query: str, limit: int = 50) -> Found:
+def look(ws, query, limit=50):
     return list(Places(lambda: ws, SCREENS).find(query, limit))[-1]
 
 
-def kinds(found: Found) -> list[str]:
+def kinds(found):
     return [place.kind for place in found.places]
 
 
 @pytest.mark.slow
-def test_every_kind_of_thing_is_found(workspace: Path) -> None:
+def test_every_kind_of_thing_is_found(workspace):
     with open_workspace(workspace) as ws:
         assert look(ws, "recall").places[0] == Place("screen", "recall", "", "Recall")
         assert look(ws, "soul").places[0][:3] == ("file", "files", "SOUL.md")
@@ -42,7 +38,7 @@ def test_every_kind_of_thing_is_found(workspace: Path) -> None:
         assert (found.places[0].kind, found.places[0].part, found.places[0].row) == ("record", "goal", goal.id)
 
 
-def test_an_id_finds_its_row_and_words_in_its_middle_do_not_hide_a_beginning(workspace: Path) -> None:
+def test_an_id_finds_its_row_and_words_in_its_middle_do_not_hide_a_beginning(workspace):
     with open_workspace(workspace) as ws:
         row = ws.items.all()[3]
         assert [place.row for place in look(ws, row.id).places] == [row.id]
@@ -51,7 +47,7 @@ def test_an_id_finds_its_row_and_words_in_its_middle_do_not_hide_a_beginning(wor
         assert found[1].title.startswith("dream:")
 
 
-def test_a_slip_finds_what_is_similar_and_a_short_word_does_not(workspace: Path) -> None:
+def test_a_slip_finds_what_is_similar_and_a_short_word_does_not(workspace):
     with open_workspace(workspace) as ws:
         found = look(ws, "postgresqk")
         assert found.fuzzy
@@ -59,10 +55,10 @@ def test_a_slip_finds_what_is_similar_and_a_short_word_does_not(workspace: Path)
         assert list(look(ws, "zq").places) == []
 
 
-def test_one_that_cannot_be_read_hides_none_of_the_others(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_read_hides_none_of_the_others(workspace, monkeypatch):
     with open_workspace(workspace) as ws:
 
-        def broken() -> list[str]:
+        def broken():
             raise OSError("gone")
 
         monkeypatch.setattr(ws.notes, "list", broken)
@@ -71,6 +67,6 @@ def test_one_that_cannot_be_read_hides_none_of_the_others(workspace: Path, monke
         assert found.places
 
 
-def test_another_question_ends_the_first_at_once(workspace: Path) -> None:
+def test_another_question_ends_the_first_at_once(workspace):
     with open_workspace(workspace) as ws:
         assert list(Places(lambda: ws, SCREENS).find("a", stop=lambda: True)) == []

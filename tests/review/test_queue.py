@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NotFound, NothingToDo, Refused
-from nanomem_tui.review.findings import Decision, DecisionDetails, Finding
-from nanomem_tui.workspace import Workspace
+from nanomem_tui.review.findings import DecisionDetails, Finding
 from tests.memory.test_inbox import hold, hold_lesson
-from tests.review.lookers import Looker, look_for_junk
+from tests.review.lookers import look_for_junk
 from tests.review.test_waiting import ADD, REPLACE, USER, hold_edits
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def lookers(monkeypatch: pytest.MonkeyPatch) -> list[Looker]:
+def lookers(monkeypatch):
     return look_for_junk(monkeypatch)
 
 
 @pytest.fixture
-def home(tmp_path: Path, lookers: list[Looker]) -> Path:
+def home(tmp_path, lookers):
     """A home with three items of junk, three that say the same, a good one, and two things held back."""
     made = make_home(tmp_path)
     with open_workspace(made) as ws:
@@ -36,28 +34,28 @@ def home(tmp_path: Path, lookers: list[Looker]) -> Path:
     return made
 
 
-def texts(ws: Workspace) -> list[str]:
+def texts(ws):
     return sorted(row.text for row in ws.items.all() if row.enabled)
 
 
-def of(ws: Workspace, text: str) -> Finding:
+def of(ws, text):
     [found] = [one for one in ws.triage.findings() if one.text == text]
     return found
 
 
-def state(ws: Workspace) -> tuple[list[Finding], list[str], int]:
+def state(ws):
     """What a person sees before and after: the queue, what is remembered, and the edits of files."""
     return ws.triage.findings(), texts(ws), len(ws.triage.marks())
 
 
-def test_the_queue_asks_for_what_is_held_back_first_and_tells_how_many_of_each(home: Path) -> None:
+def test_the_queue_asks_for_what_is_held_back_first_and_tells_how_many_of_each(home):
     with open_workspace(home) as ws:
         assert ws.triage.counts() == {"waiting": 2, "duplicate": 1, "long": 3}
         assert [one.kind for one in ws.triage.findings()] == ["waiting"] * 2 + ["duplicate"] + ["long"] * 3
         assert len(ws.triage.findings(("long",), 2)) == 2
 
 
-def test_a_finding_is_named_by_its_id_its_beginning_or_the_thing_it_is_about(home: Path) -> None:
+def test_a_finding_is_named_by_its_id_its_beginning_or_the_thing_it_is_about(home):
     with open_workspace(home) as ws:
         found = of(ws, "junk one")
         assert ws.triage.get(found.id) == ws.triage.get(found.ids[0]) == found
@@ -87,8 +85,8 @@ def test_a_finding_is_named_by_its_id_its_beginning_or_the_thing_it_is_about(hom
     ],
 )
 def test_every_decision_takes_a_finding_out_of_the_queue_and_undo_brings_back_the_start(
-    home: Path, text: str, decision: Decision, how: DecisionDetails, left: str | None
-) -> None:
+    home, text, decision, how, left
+):
     with open_workspace(home) as ws:
         before, found = state(ws), of(ws, text)
         operation = ws.triage.decide([found], decision, how).operation
@@ -104,7 +102,7 @@ def test_every_decision_takes_a_finding_out_of_the_queue_and_undo_brings_back_th
         assert (found.id in again) == (decision == "split"), "what was moved is as long as before"
 
 
-def test_many_are_decided_on_as_one_operation(home: Path) -> None:
+def test_many_are_decided_on_as_one_operation(home):
     with open_workspace(home) as ws:
         before = state(ws)
         done = ws.triage.decide(ws.triage.findings(), "reject")
@@ -118,7 +116,7 @@ def test_many_are_decided_on_as_one_operation(home: Path) -> None:
         assert state(ws) == before
 
 
-def test_what_a_person_kept_is_asked_about_again_only_when_it_changed(home: Path) -> None:
+def test_what_a_person_kept_is_asked_about_again_only_when_it_changed(home):
     with open_workspace(home) as ws:
         found = of(ws, "junk one")
         ws.triage.decide([found], "keep")
@@ -131,7 +129,7 @@ def test_what_a_person_kept_is_asked_about_again_only_when_it_changed(home: Path
         assert len(ws.triage.marks()) == 1, "one mark for one finding"
 
 
-def test_what_is_put_off_comes_back_when_its_time_has_come(home: Path) -> None:
+def test_what_is_put_off_comes_back_when_its_time_has_come(home):
     with open_workspace(home) as ws:
         found = of(ws, "junk one")
         past = clock.iso(clock.now() - timedelta(minutes=1))
@@ -141,7 +139,7 @@ def test_what_is_put_off_comes_back_when_its_time_has_come(home: Path) -> None:
         assert found.id not in {one.id for one in ws.triage.findings()}
 
 
-def test_a_decision_on_what_changed_since_it_was_shown_is_refused_in_words(home: Path) -> None:
+def test_a_decision_on_what_changed_since_it_was_shown_is_refused_in_words(home):
     with open_workspace(home) as ws, open_workspace(home) as other:
         shown = of(ws, "junk one")
         other.items.edit(shown.ids[0], text="junk of another kind")
@@ -156,7 +154,7 @@ def test_a_decision_on_what_changed_since_it_was_shown_is_refused_in_words(home:
             ws.triage.decide([shown._replace(id="long:gone")], "keep")
 
 
-def test_a_decision_that_does_not_fit_is_refused(home: Path) -> None:
+def test_a_decision_that_does_not_fit_is_refused(home):
     with open_workspace(home) as ws:
         held = of(ws, "needle number 1 ignores you")
         with pytest.raises(Refused, match="delete does not fit"):
@@ -174,7 +172,7 @@ def test_a_decision_that_does_not_fit_is_refused(home: Path) -> None:
         assert not [entry for entry in ws.log() if entry.operation.kind.startswith("triage")]
 
 
-def test_a_merge_keeps_the_one_that_stands_with_all_hits(home: Path) -> None:
+def test_a_merge_keeps_the_one_that_stands_with_all_hits(home):
     with open_workspace(home) as ws:
         ids = of(ws, "same tea a").ids
         ws.triage.decide([ws.triage.get("duplicate:tea")], "merge", DecisionDetails(into=ids[1]))
@@ -183,7 +181,7 @@ def test_a_merge_keeps_the_one_that_stands_with_all_hits(home: Path) -> None:
             ws.triage.get("duplicate:tea")
 
 
-def test_items_and_edits_of_files_are_decided_on_together(home: Path) -> None:
+def test_items_and_edits_of_files_are_decided_on_together(home):
     hold_edits(home, REPLACE, ADD)
     with open_workspace(home) as ws:
         before, text = state(ws), (home / USER).read_text()
@@ -196,7 +194,7 @@ def test_items_and_edits_of_files_are_decided_on_together(home: Path) -> None:
         assert state(ws) == before
 
 
-def test_a_decision_asks_no_finder_again_and_what_is_new_does(home: Path, lookers: list[Looker]) -> None:
+def test_a_decision_asks_no_finder_again_and_what_is_new_does(home, lookers):
     with open_workspace(home) as ws:
         found = of(ws, "junk one")
         [looker] = [one for one in lookers if one.ws is ws]
@@ -212,14 +210,12 @@ def test_a_decision_asks_no_finder_again_and_what_is_new_does(home: Path, looker
         assert looker.asked == 2
 
 
-def test_two_who_ask_at_once_wait_for_one_look(
-    home: Path, lookers: list[Looker], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_who_ask_at_once_wait_for_one_look(home, lookers, monkeypatch):
     both, met = threading.Barrier(2), threading.Event()
     with open_workspace(home) as ws:
         is_old = type(ws.triage).is_old.fget
 
-        def asked_by_both(triage: object) -> bool:
+        def asked_by_both(triage):
             old = is_old(triage)
             if not met.is_set():
                 both.wait(20)  # neither begins before both have seen that the last look is old
@@ -237,7 +233,7 @@ def test_two_who_ask_at_once_wait_for_one_look(
         assert (looker.asked, found[0]) == (1, found[1])
 
 
-def test_progress_counts_what_stands_and_knows_where_to_go_on(home: Path) -> None:
+def test_progress_counts_what_stands_and_knows_where_to_go_on(home):
     with open_workspace(home) as ws:
         assert ws.triage.progress() == (0, 0.0, 6, "")
         one, two, three = ws.triage.findings(("long",))
@@ -254,15 +250,13 @@ def test_progress_counts_what_stands_and_knows_where_to_go_on(home: Path) -> Non
         assert ws.triage.progress().next == two.id, "the next session goes on there"
 
 
-def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(
-    home: Path, lookers: list[Looker], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(home, lookers, monkeypatch):
     looking, go_on = threading.Event(), threading.Event()
 
     class Slow:
         kinds = ("orphan",)
 
-        def find(self) -> list[Finding]:
+        def find(self):
             looking.set()
             assert go_on.wait(20), "the decision waited for the look"
             return []

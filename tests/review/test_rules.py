@@ -1,25 +1,19 @@
 """Rules: a decision for all that is alike, looked at before, made as one operation, and taken back by one undo."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui import demo, open_workspace
 from nanomem_tui.core.errors import BadInput, NotFound, NothingToDo
-from nanomem_tui.review.findings import Finding
 from nanomem_tui.review.inbox import pattern_of, rule_like
-from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold
 from tests.review.lookers import look_for_junk
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A home with junk of everybody and of one chat, and two things held back for one reason."""
     look_for_junk(monkeypatch)
     made = make_home(tmp_path)
@@ -32,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def of(ws: Workspace, text: str) -> Finding:
+def of(ws, text):
     [found] = [one for one in ws.triage.findings() if one.text == text]
     return found
 
@@ -46,12 +40,12 @@ def of(ws: Workspace, text: str) -> Finding:
         ("older than 2026-01-02", "older than 1999-12-31"),
     ],
 )
-def test_reasons_that_differ_by_numbers_ids_and_names_are_alike(one: str, other: str) -> None:
+def test_reasons_that_differ_by_numbers_ids_and_names_are_alike(one, other):
     assert pattern_of(one) == pattern_of(other)
     assert pattern_of(one) != pattern_of("it orders")
 
 
-def test_all_like_one_is_what_has_its_kind_scope_source_and_reason(home: Path) -> None:
+def test_all_like_one_is_what_has_its_kind_scope_source_and_reason(home):
     with open_workspace(home) as ws:
         rule = rule_like(of(ws, "junk one"), "delete")
         assert {one.text for one in ws.triage.rules.meant(rule)} == {"junk one", "junk number two", "junk three"}
@@ -62,7 +56,7 @@ def test_all_like_one_is_what_has_its_kind_scope_source_and_reason(home: Path) -
         assert "global" in rule.words()
 
 
-def test_a_rule_is_applied_and_kept_as_one_operation_and_undo_takes_back_both(home: Path) -> None:
+def test_a_rule_is_applied_and_kept_as_one_operation_and_undo_takes_back_both(home):
     with open_workspace(home) as ws:
         before = ws.triage.findings()
         shown = ws.triage.rules.meant(rule_like(of(ws, "junk one"), "delete"))
@@ -77,7 +71,7 @@ def test_a_rule_is_applied_and_kept_as_one_operation_and_undo_takes_back_both(ho
         assert {one.id for one in before} < {one.id for one in ws.triage.findings()}
 
 
-def test_kept_rules_are_applied_when_a_person_says_so_and_never_by_themselves(home: Path) -> None:
+def test_kept_rules_are_applied_when_a_person_says_so_and_never_by_themselves(home):
     with open_workspace(home) as ws:
         ws.triage.rules.add(rule_like(of(ws, "junk one"), "delete"))
         ws.triage.rules.add(rule_like(of(ws, "needle number 1 ignores you"), "reject"))
@@ -93,7 +87,7 @@ def test_kept_rules_are_applied_when_a_person_says_so_and_never_by_themselves(ho
         assert len(ws.triage.findings()) == 6
 
 
-def test_a_rule_is_kept_once_and_let_go_with_undo(home: Path) -> None:
+def test_a_rule_is_kept_once_and_let_go_with_undo(home):
     with open_workspace(home) as ws:
         rule = rule_like(of(ws, "junk one"), "keep")
         ws.triage.rules.add(rule)
@@ -110,7 +104,7 @@ def test_a_rule_is_kept_once_and_let_go_with_undo(home: Path) -> None:
             ws.triage.rules.apply(kept)
 
 
-def test_scopes_are_decided_one_by_one_and_words_that_nobody_proposes(home: Path) -> None:
+def test_scopes_are_decided_one_by_one_and_words_that_nobody_proposes(home):
     with open_workspace(home) as ws:
         with pytest.raises(BadInput, match="cannot be decided for many"):
             rule_like(of(ws, "junk one"), "split")
@@ -118,7 +112,7 @@ def test_scopes_are_decided_one_by_one_and_words_that_nobody_proposes(home: Path
             ws.triage.rules.apply(rule_like(of(ws, "junk one"), "edit"))
 
 
-def test_a_rule_decides_only_what_was_offered(home: Path) -> None:
+def test_a_rule_decides_only_what_was_offered(home):
     with open_workspace(home) as ws:
         ws.items.add("same tea a")
         ws.items.add("same tea b")
@@ -126,7 +120,7 @@ def test_a_rule_decides_only_what_was_offered(home: Path) -> None:
         assert len(ws.triage.rules.meant(rule_like(ws.triage.get("duplicate:tea"), "merge"))) == 1
 
 
-def test_how_long_ago_makes_no_other_reason() -> None:
+def test_how_long_ago_makes_no_other_reason():
     ages = [f"never recalled in {age}, while 31 other items were" for age in ("9 d", "3 mon", "2 y", "5 h", "21 days")]
     assert len({pattern_of(why) for why in ages}) == 1
     old = "never recalled in * d, while * other items were"  # as a rule was kept before
@@ -138,11 +132,11 @@ def test_how_long_ago_makes_no_other_reason() -> None:
         " ".join
     )
 )
-def test_the_pattern_of_a_pattern_is_itself(why: str) -> None:
+def test_the_pattern_of_a_pattern_is_itself(why):
     assert pattern_of(pattern_of(why)) == pattern_of(why)
 
 
-def test_each_finding_is_among_those_that_its_own_rule_means(tmp_path: Path) -> None:
+def test_each_finding_is_among_those_that_its_own_rule_means(tmp_path):
     with open_workspace(demo.build(tmp_path)) as ws:
         found = ws.triage.findings()
         assert len({one.kind for one in found}) > 5

@@ -1,11 +1,6 @@
 """Who sees what, before and after items move: recall itself is asked, and compared with the rules as they are written
 in the specification of scopes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +11,6 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import KINDS, Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 TARGETS = ("global", "telegram:-100", "telegram:-200", "slack:C1", "telegram:@ana", "telegram:@bo", "slack:@ana")
@@ -28,12 +22,12 @@ ASKERS = [
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     with open_workspace(make_home(tmp_path)) as opened:
         yield opened
 
 
-def put(ws: Workspace, key: str, where: str, text: str, **fields: object) -> Item:
+def put(ws, key, where, text, **fields):
     """An item of that id in a scope, as a turn keeps it."""
     row = Item(key, text, workspace_scope := "fact")._replace(**ws.scopes.named(where).fields)
     row = row._replace(kind=workspace_scope, created_at="2026-01-01T00:00:00Z", updated_at="2026-01-01T00:00:00Z")
@@ -42,13 +36,13 @@ def put(ws: Workspace, key: str, where: str, text: str, **fields: object) -> Ite
     return row
 
 
-def recalled(ws: Workspace, audience: Audience) -> set[str]:
+def recalled(ws, audience):
     """The ids of the needles that recall gives to who asks."""
     hits = ws.items.search("needle", **audience._asdict(), limit=500)
     return {hit.item.id for hit in hits}
 
 
-def may_see(row: Item, audience: Audience) -> bool:
+def may_see(row, audience):
     """The rule in words: everybody what is global; a chat what is its own; a person preferences and facts of theirs.
     Where no sender is named, the chat id stands for the person."""
     if row.scope_type == "global":
@@ -73,9 +67,7 @@ STEPS = st.lists(
 @pytest.mark.slow
 @given(STEPS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_chat_sees_exactly_what_the_rules_say_however_items_move(
-    tmp_path_factory: pytest.TempPathFactory, steps: Sequence[tuple[str, list[int], str]]
-) -> None:
+def test_a_chat_sees_exactly_what_the_rules_say_however_items_move(tmp_path_factory, steps):
     with open_workspace(make_home(tmp_path_factory.mktemp("home"))) as ws:
         for number in range(8):
             text = f"needle of {('tea', 'coffee', 'water', 'milk')[number % 4]}"  # each text twice
@@ -107,7 +99,7 @@ def test_a_chat_sees_exactly_what_the_rules_say_however_items_move(
         )
 
 
-def test_a_move_takes_the_item_with_its_hits_and_its_facts_along(ws: Workspace) -> None:
+def test_a_move_takes_the_item_with_its_hits_and_its_facts_along(ws):
     put(ws, "one", "telegram:-100", "needle one", hits=7)
     operation, plan = ws.scopes.move(["one"], ws.scopes.named("telegram:@ana"))
     row = ws.items.get("one")
@@ -121,7 +113,7 @@ def test_a_move_takes_the_item_with_its_hits_and_its_facts_along(ws: Workspace) 
     assert ws.items.get("one").scope_key == "channel:telegram:chat:-100"
 
 
-def test_the_same_text_at_the_target_is_said_and_merged_only_when_asked(ws: Workspace) -> None:
+def test_the_same_text_at_the_target_is_said_and_merged_only_when_asked(ws):
     put(ws, "here", "telegram:-100", "Needle of TEA", hits=2)
     put(ws, "there", "global", "needle of tea", hits=3)
     with pytest.raises(NothingToDo, match="1 text is there already: merging makes one item"):
@@ -134,7 +126,7 @@ def test_the_same_text_at_the_target_is_said_and_merged_only_when_asked(ws: Work
     assert (ws.items.get("here").hits, ws.items.get("there").hits) == (2, 5), "how often it was used is never undone"
 
 
-def test_two_of_one_text_that_go_to_one_place_do_not_become_twins(ws: Workspace) -> None:
+def test_two_of_one_text_that_go_to_one_place_do_not_become_twins(ws):
     put(ws, "a", "telegram:-100", "needle of tea")
     put(ws, "b", "telegram:-200", "needle of tea")
     _, plan = ws.scopes.move(["a", "b"], ws.scopes.named("global"))
@@ -143,7 +135,7 @@ def test_two_of_one_text_that_go_to_one_place_do_not_become_twins(ws: Workspace)
     assert plan.notes == ["1 text is there already: merging makes one item"]
 
 
-def test_another_value_of_the_same_fact_at_the_target_keeps_the_item_where_it_is(ws: Workspace) -> None:
+def test_another_value_of_the_same_fact_at_the_target_keeps_the_item_where_it_is(ws):
     ws.facts.set(category="home", key="town", value="Bern", scope_type="chat", channel="telegram", chat_id="-100")
     ws.facts.set(category="home", key="town", value="Basel")
     mine = next(fact for fact in ws.facts.all() if fact.item.scope_type == "chat")
@@ -151,7 +143,7 @@ def test_another_value_of_the_same_fact_at_the_target_keeps_the_item_where_it_is
         ws.scopes.move([mine.id], ws.scopes.named("global"), merge=True)
 
 
-def test_a_copied_fact_is_known_at_its_target_and_changes_alone(ws: Workspace) -> None:
+def test_a_copied_fact_is_known_at_its_target_and_changes_alone(ws):
     ws.facts.set(category="home", key="town", value="Bern")
     mine = next(fact for fact in ws.facts.all() if fact.key == "town")
     operation, _ = ws.scopes.copy([mine.id], ws.scopes.named("telegram:@ana"))
@@ -164,7 +156,7 @@ def test_a_copied_fact_is_known_at_its_target_and_changes_alone(ws: Workspace) -
     assert ws.items.get(mine.id).text == "town: Bern"
 
 
-def test_a_decision_that_goes_to_a_person_is_seen_by_nobody_and_that_is_said(ws: Workspace) -> None:
+def test_a_decision_that_goes_to_a_person_is_seen_by_nobody_and_that_is_said(ws):
     put(ws, "one", "telegram:-100", "needle", kind="decision")
     _, plan = ws.scopes.move(["one"], ws.scopes.named("telegram:@ana"))
     assert plan.notes == ["nobody will see 1 item there: decision does not follow a person"]
@@ -173,13 +165,13 @@ def test_a_decision_that_goes_to_a_person_is_seen_by_nobody_and_that_is_said(ws:
     assert (place.total, place.unseen, place.seen_by) == (1, 1, ())
 
 
-def test_what_waits_in_the_inbox_does_not_move(ws: Workspace) -> None:
+def test_what_waits_in_the_inbox_does_not_move(ws):
     put(ws, "one", "telegram:-100", "needle", enabled=False, meta_json='{"inbox": {"why": "it orders"}}')
     with pytest.raises(Refused, match="waits in the inbox"):
         ws.scopes.move(["one"], ws.scopes.named("global"))
 
 
-def test_the_matrix_counts_each_scope_by_kind_and_says_who_sees_it(ws: Workspace) -> None:
+def test_the_matrix_counts_each_scope_by_kind_and_says_who_sees_it(ws):
     put(ws, "a", "telegram:-100", "needle", kind="decision")
     put(ws, "b", "telegram:@ana", "needle", kind="preference", chat_id="-100")
     put(ws, "c", "telegram:@ana", "needle", enabled=False, chat_id="-100")

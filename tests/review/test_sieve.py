@@ -18,7 +18,7 @@ from tests.review.junk import HELD_OUT, PARTS, labelled
 SIEVE = Sieve()
 
 
-def looked(text: str) -> str:
+def looked(text):
     """What is found where the sieve decides how to look."""
     may_hold = SIEVE.may_hold(text)
     return injection.reason(text, hidden=may_hold == HIDDEN) if may_hold else ""
@@ -42,9 +42,7 @@ WAYS: tuple[Callable[[str], str], ...] = (
 
 
 @given(st.sampled_from(ORDERS), st.sampled_from(WAYS), st.text(max_size=30), st.text(max_size=30))
-def test_an_order_is_never_clean_however_it_is_hidden(
-    order: str, hide: Callable[[str], str], before: str, after: str
-) -> None:
+def test_an_order_is_never_clean_however_it_is_hidden(order, hide, before, after):
     text = f"{before} {hide(order)} {after}"
     assert looked(text) == injection.reason(text), text
 
@@ -53,18 +51,18 @@ WORDS = [*injection.signs(), *"the to of you all and ai x".split()]
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=8))
-def test_words_of_orders_side_by_side_are_never_clean_where_a_pattern_fits(words: list[str]) -> None:
+def test_words_of_orders_side_by_side_are_never_clean_where_a_pattern_fits(words):
     text = " ".join(words)
     assert looked(text) == injection.reason(text), text
 
 
-def test_the_samples_of_the_safety_rules_are_let_through() -> None:
+def test_the_samples_of_the_safety_rules_are_let_through():
     source = (Path(__file__).resolve().parents[1] / "memory" / "test_safety.py").read_text(encoding="utf-8")
     missed = [line for line in source.splitlines() if looked(line) != injection.reason(line)]
     assert missed == []
 
 
-def test_no_secret_of_the_samples_is_passed_over() -> None:
+def test_no_secret_of_the_samples_is_passed_over():
     folder = Path(__file__).resolve().parents[1] / "memory"
     lines = [
         line for name in ("test_secrets.py", "test_safety.py") for line in (folder / name).read_text().splitlines()
@@ -74,7 +72,7 @@ def test_no_secret_of_the_samples_is_passed_over() -> None:
     assert [line for line in found if not _secrets(line)] == []
 
 
-def test_half_of_what_is_no_order_is_clean_at_once() -> None:
+def test_half_of_what_is_no_order_is_clean_at_once():
     plain = [text for text in TEXTS if text.isascii() and not injection.reason(text)]
     clean = sum(SIEVE.may_hold(text) == CLEAN for text in plain) / len(plain)
     assert clean > 0.5, clean

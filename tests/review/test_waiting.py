@@ -1,9 +1,5 @@
 """One list of all that waits, and decisions about things of every kind as one operation that one undo takes back."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -13,7 +9,6 @@ from nanomem_tui.dreams.edits import LineEdit
 from nanomem_tui.dreams.guards import Refusal
 from nanomem_tui.dreams.review import waiting_changes
 from nanomem_tui.review.quarantine import Quarantine, WaitingEdit
-from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold, hold_lesson
 from tests.store.homes import make_home
 
@@ -25,7 +20,7 @@ ADD = LineEdit("add", USER, section="Health", new="- allergic to nuts", evidence
 MOVE = LineEdit("move", USER, line=4, old="- lives in Bremen", to_file="memory/MEMORY.md", section="Places")
 
 
-def hold_edits(workspace: Path, *edits: LineEdit, why: str = "nothing accounts for it") -> None:
+def hold_edits(workspace, *edits, why="nothing accounts for it"):
     """`USER.md` with two lines, and edits of it in the inbox."""
     (workspace / USER).write_text(TEXT)
     with open_workspace(workspace) as ws:
@@ -34,7 +29,7 @@ def hold_edits(workspace: Path, *edits: LineEdit, why: str = "nothing accounts f
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """A home in which an item, a lesson and three edits wait."""
     made = make_home(tmp_path)
     with open_workspace(made) as ws:
@@ -44,15 +39,15 @@ def workspace(tmp_path: Path) -> Path:
     return made
 
 
-def edits(ws: Workspace) -> list[WaitingEdit]:
+def edits(ws):
     return sorted((one for one in Quarantine(ws).list() if isinstance(one, WaitingEdit)), key=lambda one: one.id)
 
 
-def text(workspace: Path) -> str:
+def text(workspace):
     return (workspace / USER).read_text()
 
 
-def test_everything_that_waits_is_one_list(workspace: Path) -> None:
+def test_everything_that_waits_is_one_list(workspace):
     with open_workspace(workspace) as ws:
         found = Quarantine(ws).list()
         assert [one.layer for one in found].count("edit") == 3
@@ -70,7 +65,7 @@ def test_everything_that_waits_is_one_list(workspace: Path) -> None:
         (MOVE, "- lives in Bremen + lives in Bremen", "USER.md to memory/MEMORY.md, Places"),
     ],
 )
-def test_an_edit_says_what_it_would_change_and_where(tmp_path: Path, edit: LineEdit, shown: str, place: str) -> None:
+def test_an_edit_says_what_it_would_change_and_where(tmp_path, edit, shown, place):
     made = make_home(tmp_path)
     hold_edits(made, edit)
     with open_workspace(made) as ws:
@@ -78,7 +73,7 @@ def test_an_edit_says_what_it_would_change_and_where(tmp_path: Path, edit: LineE
         assert (one.text, one.where, one.why, one.layer) == (shown, place, "nothing accounts for it", "edit")
 
 
-def test_evidence_names_entries_also_those_that_are_gone(workspace: Path) -> None:
+def test_evidence_names_entries_also_those_that_are_gone(workspace):
     (workspace / "memory" / "history.jsonl").write_text(
         '{"cursor": 6, "timestamp": "2026-04-03 00:02", "content": "- likes sun\\n- is allergic to nuts"}\n'
     )
@@ -87,7 +82,7 @@ def test_evidence_names_entries_also_those_that_are_gone(workspace: Path) -> Non
         assert [(one.cursor, one.text) for one in found] == [(6, "is allergic to nuts"), (99, "")]
 
 
-def test_a_row_and_edits_are_one_decision_and_one_undo(workspace: Path) -> None:
+def test_a_row_and_edits_are_one_decision_and_one_undo(workspace):
     with open_workspace(workspace) as ws:
         ids = ["held_1", *(one.id for one in edits(ws)[:2])]
         done = Quarantine(ws).accept(ids)
@@ -104,7 +99,7 @@ def test_a_row_and_edits_are_one_decision_and_one_undo(workspace: Path) -> None:
         assert Quarantine(ws).count() == 5
 
 
-def test_of_several_edits_those_that_cannot_be_made_wait_on(workspace: Path) -> None:
+def test_of_several_edits_those_that_cannot_be_made_wait_on(workspace):
     (workspace / USER).write_text("# User\n\n- lives in Bremen\n")
     with open_workspace(workspace) as ws:
         first = edits(ws)[0]
@@ -124,7 +119,7 @@ def test_of_several_edits_those_that_cannot_be_made_wait_on(workspace: Path) -> 
         assert len(edits(ws)) == 2
 
 
-def test_all_are_made_in_the_order_in_which_they_were_proposed(tmp_path: Path) -> None:
+def test_all_are_made_in_the_order_in_which_they_were_proposed(tmp_path):
     made = make_home(tmp_path)
     chain = [REPLACE, LineEdit("replace", USER, line=3, old="- likes coffee", new="- likes cocoa"), ADD]
     hold_edits(made, *chain, LineEdit("add", USER, section="Health", new="- sleeps well"))
@@ -136,7 +131,7 @@ def test_all_are_made_in_the_order_in_which_they_were_proposed(tmp_path: Path) -
     )
 
 
-def test_ids_are_found_by_their_beginning_and_a_wrong_one_is_named(workspace: Path) -> None:
+def test_ids_are_found_by_their_beginning_and_a_wrong_one_is_named(workspace):
     with open_workspace(workspace) as ws:
         waits = Quarantine(ws)
         one = edits(ws)[1]
@@ -153,14 +148,14 @@ def test_ids_are_found_by_their_beginning_and_a_wrong_one_is_named(workspace: Pa
             waits.accept(["held_1", one.id], "x")
 
 
-def test_a_broken_file_among_the_edits_is_a_problem_of_the_status(workspace: Path) -> None:
+def test_a_broken_file_among_the_edits_is_a_problem_of_the_status(workspace):
     with open_workspace(workspace) as ws:
         (ws.paths.review / "hunk_1_2.json").write_text("{")
         assert [problem["where"] for problem in ws.status()["problems"]] == ["review/hunk_1_2.json"]
         assert len(edits(ws)) == 3
 
 
-def test_a_look_notices_what_another_process_put_there(workspace: Path) -> None:
+def test_a_look_notices_what_another_process_put_there(workspace):
     with open_workspace(workspace) as ws:
         ws.refresh()
         hold_edits(workspace, MOVE)

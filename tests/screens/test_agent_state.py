@@ -1,13 +1,9 @@
 """What the bar says of the agent: none, alive, idle or in a turn; told from a process and from its turn log."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +16,7 @@ SLEEPS = "import sys; print('up', flush=True); sys.stdin.read()"
 
 
 @pytest.fixture
-def agent(demo: Path) -> Iterator[subprocess.Popen[str]]:
+def agent(demo):
     """A process that looks like the agent of this home, until the test is over."""
     environment = {**os.environ, "HOME": str(demo.parents[1])}
     command = ["nanobot", "-c", SLEEPS, "gateway"]
@@ -33,12 +29,12 @@ def agent(demo: Path) -> Iterator[subprocess.Popen[str]]:
     running.communicate()
 
 
-def said(demo: Path) -> str:
+def said(demo):
     with open_workspace(demo) as ws:
         return agent_words(ws, ws.agent())
 
 
-def test_no_agent_then_idle_then_in_a_turn_then_idle_again(demo: Path, request: pytest.FixtureRequest) -> None:
+def test_no_agent_then_idle_then_in_a_turn_then_idle_again(demo, request):
     log = demo / "memory" / "session-state" / turn_log.wal_name("slack:C0LANTERN")
     assert said(demo) == "no agent"
     request.getfixturevalue("agent")
@@ -52,7 +48,7 @@ def test_no_agent_then_idle_then_in_a_turn_then_idle_again(demo: Path, request: 
     assert said(demo) == "agent idle"
 
 
-def test_a_turn_that_is_open_for_hours_is_none_that_goes_on(demo: Path, agent: object) -> None:
+def test_a_turn_that_is_open_for_hours_is_none_that_goes_on(demo, agent):
     log = demo / "memory" / "session-state" / turn_log.wal_name("slack:C0LANTERN")
     old = clock.iso(clock.now() - timedelta(hours=2))
     with log.open("ab") as file:
@@ -60,7 +56,7 @@ def test_a_turn_that_is_open_for_hours_is_none_that_goes_on(demo: Path, agent: o
     assert said(demo) == "agent idle"
 
 
-def test_where_no_turn_was_ever_logged_it_is_only_alive(demo: Path, agent: object) -> None:
+def test_where_no_turn_was_ever_logged_it_is_only_alive(demo, agent):
     for log in (demo / "memory" / "session-state").glob("*.md"):
         log.unlink()
     assert said(demo) == "agent alive"

@@ -1,10 +1,6 @@
 """The console as a whole: its screens by key, undo of anything, checkpoints behind, trouble in words, never a crash."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -14,27 +10,27 @@ from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import CorruptDatabase, DiskFull
 from nanomem_tui.opening import Opening
-from nanomem_tui.screens.files import FileRow, FilesScreen
+from nanomem_tui.screens.files import FilesScreen
 from nanomem_tui.screens.registry import PLACES
 from nanomem_tui.widgets.bars import FilterBar, StatusBar
 from nanomem_tui.widgets.text_view import Preview, TextView
 from tests.screens.console import Console, console
 
 
-def bar(on: Console) -> str:
+def bar(on):
     return on.screen.query_one(StatusBar).text
 
 
-def toasts(on: Console) -> str:
+def toasts(on):
     return " ".join(str(one.message) + str(one.title) for one in on.app._notifications)
 
 
-def test_every_screen_has_its_place() -> None:
+def test_every_screen_has_its_place():
     assert set(PLACES) == set(SCREENS)
 
 
 @pytest.mark.slow
-async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo: Path) -> None:
+async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo):
     keys = {"2": "lessons", "3": "sessions", "4": "wal", "5": "dream", "0": "status", "U": "ledger"}
     async with console(demo, "items") as on:
         await on.press("j", "j")
@@ -46,7 +42,7 @@ async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo: Path)
             assert on.screen.table.cursor_id == at
 
 
-async def test_a_change_on_one_screen_is_taken_back_on_another(demo: Path) -> None:
+async def test_a_change_on_one_screen_is_taken_back_on_another(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await on.press("d", "2", "u")
@@ -55,7 +51,7 @@ async def test_a_change_on_one_screen_is_taken_back_on_another(demo: Path) -> No
         await on.until(lambda: on.ids == before, "the item is back")
 
 
-async def test_undo_goes_back_through_many_changes_and_redo_forward(demo: Path) -> None:
+async def test_undo_goes_back_through_many_changes_and_redo_forward(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await on.press("d", "d", "d", "d", "u", "u", "u", "u")
@@ -64,7 +60,7 @@ async def test_undo_goes_back_through_many_changes_and_redo_forward(demo: Path) 
         assert on.ids == before[2:]
 
 
-async def test_nothing_to_undo_is_said(tmp_path: Path) -> None:
+async def test_nothing_to_undo_is_said(tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
     async with console(workspace, "items") as on:
@@ -72,7 +68,7 @@ async def test_nothing_to_undo_is_said(tmp_path: Path) -> None:
         assert toasts(on) == "No more of your changes; U opens history"
 
 
-async def test_the_ledger_takes_back_any_change_whatever_came_after(demo: Path) -> None:
+async def test_the_ledger_takes_back_any_change_whatever_came_after(demo):
     async with console(demo, "items") as on:
         first, second = on.ids[:2]
         await on.press("d", "d", "U")
@@ -87,7 +83,7 @@ async def test_the_ledger_takes_back_any_change_whatever_came_after(demo: Path) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
-async def test_the_ledger_says_what_was_taken_back_however_wide_it_is(demo: Path, size: tuple[int, int]) -> None:
+async def test_the_ledger_says_what_was_taken_back_however_wide_it_is(demo, size):
     async with console(demo, "items", size) as on:
         await on.press("x", "u", "U")
         await on.shows("taken back", "undo: disable")
@@ -96,14 +92,14 @@ async def test_the_ledger_says_what_was_taken_back_however_wide_it_is(demo: Path
         assert "undo" not in line
 
 
-async def test_esc_leaves_the_ledger_to_where_one_came_from(demo: Path) -> None:
+async def test_esc_leaves_the_ledger_to_where_one_came_from(demo):
     async with console(demo, "lessons") as on:
         await on.press("U", "escape")
         assert on.screen.SCREEN == "lessons"
 
 
 @pytest.mark.slow
-async def test_eight_changes_are_saved_behind(demo: Path) -> None:
+async def test_eight_changes_are_saved_behind(demo):
     async with console(demo, "items") as on:
         for _ in range(8):
             await on.press("x", "j")
@@ -113,7 +109,7 @@ async def test_eight_changes_are_saved_behind(demo: Path) -> None:
         assert "files to follow" in bar(on), "they are written at most once in a flush interval"
 
 
-async def test_what_waits_for_a_checkpoint_is_counted_and_saved_at_the_end(demo: Path) -> None:
+async def test_what_waits_for_a_checkpoint_is_counted_and_saved_at_the_end(demo):
     async with console(demo, "items") as on:
         gone = on.ids[0]
         await on.press("d")
@@ -123,13 +119,11 @@ async def test_what_waits_for_a_checkpoint_is_counted_and_saved_at_the_end(demo:
         assert ws.checkpoint_state()["dirty"] == 0
 
 
-async def test_a_full_disk_is_said_in_words_and_nothing_is_half_done(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_is_said_in_words_and_nothing_is_half_done(demo, monkeypatch):
     async with console(demo, "items") as on:
         before = on.ids
 
-        def full(*_args: object, **_named: object) -> None:
+        def full(*_args, **_named):
             raise DiskFull("no space left while writing the ledger", "ledger", "free some space; nothing was changed")
 
         monkeypatch.setattr(on.app.ws.store.writer, "perform", full)
@@ -144,13 +138,11 @@ async def test_a_full_disk_is_said_in_words_and_nothing_is_half_done(
         await on.until(lambda: "not saving" not in bar(on), "well again")
 
 
-async def test_a_change_beside_a_log_that_cannot_be_read_is_told_as_made(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_change_beside_a_log_that_cannot_be_read_is_told_as_made(demo, monkeypatch):
     async with console(demo, "items") as on:
         before = on.ids
 
-        def unreadable(*_args: object, **_named: object) -> None:
+        def unreadable(*_args, **_named):
             raise CorruptDatabase("the log cannot be read", "nanomem.db", "nanomem doctor says more")
 
         monkeypatch.setattr(on.app.ws, "log", unreadable)
@@ -162,10 +154,10 @@ async def test_a_change_beside_a_log_that_cannot_be_read_is_told_as_made(
         assert on.ids == before
 
 
-async def test_an_unexpected_error_of_a_change_is_a_notice(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_error_of_a_change_is_a_notice(demo, monkeypatch):
     async with console(demo, "items") as on:
 
-        def broken(*_args: object, **_named: object) -> None:
+        def broken(*_args, **_named):
             raise RuntimeError("surprise")
 
         monkeypatch.setattr(on.app.ws.items, "delete", broken)
@@ -174,14 +166,14 @@ async def test_an_unexpected_error_of_a_change_is_a_notice(demo: Path, monkeypat
         await on.press("j")
 
 
-async def test_what_went_well_is_said_in_the_status_bar(demo: Path) -> None:
+async def test_what_went_well_is_said_in_the_status_bar(demo):
     async with console(demo, "items") as on:
         await on.press("x")
         assert "u undoes it" in bar(on)
         assert toasts(on) == ""
 
 
-async def test_the_palette_does_what_is_chosen_by_name(demo: Path) -> None:
+async def test_the_palette_does_what_is_chosen_by_name(demo):
     async with console(demo, "items") as on:
         await on.press("ctrl+p")
         await on.type("next theme")
@@ -190,7 +182,7 @@ async def test_the_palette_does_what_is_chosen_by_name(demo: Path) -> None:
         await on.until(lambda: on.app.theme != before)
 
 
-async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo: Path) -> None:
+async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo):
     async with console(demo, "items", (120, 60)) as on:
         await on.press("question_mark")
         await on.shows("Keys of Items", "Make one item", "select two or more rows first")
@@ -198,7 +190,7 @@ async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo
         assert on.app.screen is on.screen
 
 
-async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_remapped_keys_work_and_wrong_ones_are_named(demo, monkeypatch):
     found = paths.find_workspace(demo)
     loaded = config.load(found)
     settings = loaded.settings._replace(keys={"delete": "f6", "fly": "f"})
@@ -215,7 +207,7 @@ async def test_remapped_keys_work_and_wrong_ones_are_named(demo: Path, monkeypat
 
 
 @pytest.mark.slow
-async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -> None:
+async def test_every_place_that_names_a_key_names_the_one_in_force(demo):
     found = paths.find_workspace(demo)
     loaded = config.load(found)
     moved = {"delete": "f6", "go_lessons": "f2", "palette": "f9, dollar_sign", "theme": "f3", "next_list": "f4"}
@@ -241,7 +233,7 @@ async def test_every_place_that_names_a_key_names_the_one_in_force(demo: Path) -
         assert on.app.theme != before, "an action of the palette may be given a key"
 
 
-async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None:
+async def test_keys_typed_before_there_are_rows_act_in_order(demo):
     found = paths.find_workspace(demo)
     app = NanomemApp(Opening(found, config.load(found)))
     async with app.run_test(size=(120, 30)) as pilot:
@@ -255,7 +247,7 @@ async def test_keys_typed_before_there_are_rows_act_in_order(demo: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (160, 45)])
-async def test_no_line_is_longer_than_the_screen(demo: Path, size: tuple[int, int]) -> None:
+async def test_no_line_is_longer_than_the_screen(demo, size):
     from rich.cells import cell_len
 
     async with console(demo, "items", size) as on:
@@ -266,14 +258,14 @@ async def test_no_line_is_longer_than_the_screen(demo: Path, size: tuple[int, in
             await on.press(key)
 
 
-async def test_a_smaller_terminal_says_what_is_needed(demo: Path) -> None:
+async def test_a_smaller_terminal_says_what_is_needed(demo):
     async with console(demo, "items", (50, 15)) as on:
         await on.shows("nanomem needs 60x20")
 
 
 @pytest.mark.slow
-async def test_nothing_is_written_by_looking(demo: Path) -> None:
-    def files() -> dict[Path, bytes]:
+async def test_nothing_is_written_by_looking(demo):
+    def files():
         """All but what SQLite shares between processes that read: `-shm`, and an empty `-wal`."""
         found = (path for path in demo.parent.rglob("*") if path.is_file())
         return {path: path.read_bytes() for path in found if path.suffix not in (".db-shm", ".db-wal")}
@@ -285,12 +277,10 @@ async def test_nothing_is_written_by_looking(demo: Path) -> None:
     assert files() == before
 
 
-async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_console_goes_on(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_console_goes_on(demo, monkeypatch):
     async with console(demo, "items") as on:
 
-        def broken(*_args: object) -> None:
+        def broken(*_args):
             raise KeyError("surprise")
 
         monkeypatch.setattr(type(on.screen), "do_wrap", broken)
@@ -303,7 +293,7 @@ async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_consol
 
 
 @pytest.mark.slow
-async def test_the_palette_shows_first_what_is_called_so_itself(demo: Path) -> None:
+async def test_the_palette_shows_first_what_is_called_so_itself(demo):
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
         await on.type("pict")
@@ -313,7 +303,7 @@ async def test_the_palette_shows_first_what_is_called_so_itself(demo: Path) -> N
 
 
 @pytest.mark.slow
-async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> None:
+async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo):
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
         await on.type("find in all")
@@ -330,7 +320,7 @@ async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo: Path) -> N
 
 
 @pytest.mark.slow
-async def test_the_palette_takes_the_commands_that_agents_have_for_dreams(demo: Path) -> None:
+async def test_the_palette_takes_the_commands_that_agents_have_for_dreams(demo):
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
         await on.type("/dream")
@@ -351,10 +341,10 @@ async def test_the_palette_takes_the_commands_that_agents_have_for_dreams(demo: 
 
 
 @pytest.mark.slow
-async def test_an_action_of_another_screen_waits_for_its_rows(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_action_of_another_screen_waits_for_its_rows(demo, monkeypatch):
     read = FilesScreen.load
 
-    def slowly(screen: FilesScreen) -> Iterable[Sequence[FileRow]]:
+    def slowly(screen):
         time.sleep(0.3)
         yield from read(screen)
 
@@ -366,7 +356,7 @@ async def test_an_action_of_another_screen_waits_for_its_rows(demo: Path, monkey
         await on.shows("Edit SOUL.md")
 
 
-async def test_a_filter_over_what_fits_needs_no_scrollbar(demo: Path) -> None:
+async def test_a_filter_over_what_fits_needs_no_scrollbar(demo):
     async with console(demo, "scopes", (120, 60)) as on:
         await on.until(lambda: len(on.screen.table.rows) > 3)
         for key, is_open in (("slash", True), ("escape", False)):
@@ -378,7 +368,7 @@ async def test_a_filter_over_what_fits_needs_no_scrollbar(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_dialog_is_as_high_as_what_it_says_and_stays_so(demo: Path) -> None:
+async def test_a_dialog_is_as_high_as_what_it_says_and_stays_so(demo):
     async with console(demo, "inbox", (80, 24)) as on:
         await on.press("G", "ampersand")
         await on.shows("All like this", "and the rule is kept", "yes, decide so")

@@ -1,9 +1,6 @@
 """Consolidating sessions, and the archive compacted or migrated, in the console: a look before, a way back after."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +11,11 @@ from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import Presence
 from nanomem_tui.widgets.dialogs import ConfirmScreen
 from tests.dreams.test_consolidator import KEY, Home, session, talk
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 
 @pytest.fixture
-def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def agent(tmp_path, monkeypatch):
     """A home with a session over a small budget and one within it."""
     monkeypatch.setenv("NANOMEM_CONSOLIDATE_BUDGET_TOKENS", "800")
     home = Home(tmp_path)
@@ -27,25 +24,25 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return home
 
 
-def runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def runs(monkeypatch):
     monkeypatch.setattr(presence, "find_running_agent", lambda *_: Presence(True, 77, "nanobot gateway"))
 
 
-async def asked(on: Console, name: str) -> None:
+async def asked(on, name):
     """Do an action that has no key, as the palette does, and wait for its dialog."""
     await on.screen.action_do(name)
     await on.until(lambda: isinstance(on.app.screen, ConfirmScreen))
     await on.pilot.pause()
 
 
-async def undone(on: Console, home: Home, before: dict[str, bytes]) -> None:
+async def undone(on, home, before):
     await on.until(lambda: on.screen.context().can_undo)
     await on.press("u")
     await on.until(lambda: home.files() == before)
 
 
 @pytest.mark.slow
-async def test_a_session_is_consolidated_after_a_look_and_undo_takes_it_back(agent: Home) -> None:
+async def test_a_session_is_consolidated_after_a_look_and_undo_takes_it_back(agent):
     before = agent.files()
     async with console(agent.workspace, "sessions") as on:
         await on.at(KEY)
@@ -62,7 +59,7 @@ async def test_a_session_is_consolidated_after_a_look_and_undo_takes_it_back(age
 
 
 @pytest.mark.slow
-async def test_of_several_sessions_those_over_their_budget_are_consolidated(agent: Home) -> None:
+async def test_of_several_sessions_those_over_their_budget_are_consolidated(agent):
     agent.write(talk(12), key="cli:long")
     async with console(agent.workspace, "sessions", (120, 60)) as on:
         await on.press("*")
@@ -72,7 +69,7 @@ async def test_of_several_sessions_those_over_their_budget_are_consolidated(agen
         await on.until(lambda: {entry["session_key"] for entry in agent.entries()} == {KEY, "cli:long"})
 
 
-async def test_a_session_within_its_budget_says_so(agent: Home) -> None:
+async def test_a_session_within_its_budget_says_so(agent):
     before = agent.files()
     async with console(agent.workspace, "sessions") as on:
         await on.at("cli:direct")
@@ -82,7 +79,7 @@ async def test_a_session_within_its_budget_says_so(agent: Home) -> None:
         assert agent.files() == before
 
 
-def archive(home: Home) -> None:
+def archive(home):
     rows = [{"cursor": n, "timestamp": "2026-01-01 00:00", "content": f"entry {n}"} for n in range(1, 10)]
     lines = [json.dumps(row) + "\n" for row in rows]
     (home.memory / "history.jsonl").write_text("".join([*lines[:3], "broken\n", *lines[3:]]))
@@ -90,7 +87,7 @@ def archive(home: Home) -> None:
 
 
 @pytest.mark.slow
-async def test_the_archive_is_compacted_after_a_look_and_undo_brings_it_back(agent: Home) -> None:
+async def test_the_archive_is_compacted_after_a_look_and_undo_brings_it_back(agent):
     archive(agent)
     before = agent.files()
     async with console(agent.workspace, "archive") as on:
@@ -110,7 +107,7 @@ async def test_the_archive_is_compacted_after_a_look_and_undo_brings_it_back(age
         await on.until(lambda: len(on.screen.table.rows) == 9)
 
 
-async def test_an_archive_with_nothing_to_let_go_says_so(agent: Home) -> None:
+async def test_an_archive_with_nothing_to_let_go_says_so(agent):
     (agent.memory / "history.jsonl").write_text(
         json.dumps({"cursor": 1, "timestamp": "2026-01-01 00:00", "content": "entry"}) + "\n"
     )
@@ -119,7 +116,7 @@ async def test_an_archive_with_nothing_to_let_go_says_so(agent: Home) -> None:
         await on.shows("Nothing to compact: 1 summary, and 1 would be kept")
 
 
-async def test_an_old_archive_is_migrated_after_a_look(agent: Home) -> None:
+async def test_an_old_archive_is_migrated_after_a_look(agent):
     (agent.memory / "HISTORY.md").write_text("[2026-01-02 03:04] One.\n\nStill one.\n\n[2026-01-03 03:04] Two.\n\n")
     before = agent.files()
     async with console(agent.workspace, "archive") as on:
@@ -131,15 +128,13 @@ async def test_an_old_archive_is_migrated_after_a_look(agent: Home) -> None:
         await undone(on, agent, before)
 
 
-async def test_without_an_old_archive_there_is_nothing_to_migrate(agent: Home) -> None:
+async def test_without_an_old_archive_there_is_nothing_to_migrate(agent):
     async with console(agent.workspace, "archive") as on:
         await on.screen.action_do("migrate_history")
         await on.shows("there is no HISTORY.md to migrate")
 
 
-async def test_while_an_agent_runs_each_is_refused_with_the_reason(
-    agent: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_while_an_agent_runs_each_is_refused_with_the_reason(agent, monkeypatch):
     archive(agent)
     runs(monkeypatch)
     before = agent.files()
@@ -154,7 +149,7 @@ async def test_while_an_agent_runs_each_is_refused_with_the_reason(
     assert agent.files() == before
 
 
-async def test_an_agent_that_starts_under_the_dialog_stops_it(agent: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_agent_that_starts_under_the_dialog_stops_it(agent, monkeypatch):
     before = agent.files()
     async with console(agent.workspace, "sessions") as on:
         await on.at(KEY)
@@ -166,9 +161,7 @@ async def test_an_agent_that_starts_under_the_dialog_stops_it(agent: Home, monke
 
 
 @pytest.mark.slow
-async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_found(
-    agent: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_found(agent, monkeypatch):
     monkeypatch.setattr(sessions_archive, "WHOLE", 1_000)
     monkeypatch.setattr(sessions_archive, "NEWEST", 1)
     monkeypatch.setattr(files, "CHUNK", 700)
@@ -182,7 +175,7 @@ async def test_of_a_long_archive_the_newest_are_listed_and_the_rest_is_told_and_
         await on.shows("archive #3")
 
 
-async def test_the_number_of_a_summary_is_shown_whole(agent: Home) -> None:
+async def test_the_number_of_a_summary_is_shown_whole(agent):
     file = agent.workspace / "memory" / "history.jsonl"
     said = [HistoryEntry(n, "2026-05-01 10:00", f"Summary {n}.") for n in (7, 12_345_678)]
     file.write_bytes(b"".join(map(dump_entry, said)))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
 from textual.app import App
-from textual.pilot import Pilot
 
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import CorruptDatabase
@@ -26,21 +25,21 @@ class Thing(NamedTuple):
     hits: int
 
 
-def things(count: int) -> list[Thing]:
+def things(count):
     return [Thing(f"t{n}", f"{'coffee' if n % 2 else 'tea'} number {n} [/foo] \x1b[2J", n % 7) for n in range(count)]
 
 
 class Things(ListDetailScreen[Thing]):
     SCREEN = "items"
 
-    def __init__(self, rows: Sequence[Thing]) -> None:
+    def __init__(self, rows):
         super().__init__()
         self.source: Sequence[Thing] = rows
         self.error: Exception | None = None
         self.hold: threading.Event | None = None
         self.done: list[str] = []
 
-    def columns(self) -> Sequence[Column[Thing]]:
+    def columns(self):
         return [
             Column("text", "Text", lambda thing: thing.text, sort=lambda thing: thing.text),
             Column(
@@ -48,10 +47,10 @@ class Things(ListDetailScreen[Thing]):
             ),
         ]
 
-    def row_id(self, row: Thing) -> str:
+    def row_id(self, row):
         return row.id
 
-    def load(self) -> Iterable[Sequence[Thing]]:
+    def load(self):
         if self.error is not None:
             raise self.error
         yield self.source[:50]
@@ -59,45 +58,45 @@ class Things(ListDetailScreen[Thing]):
             self.hold.wait(60)
         yield self.source[50:]
 
-    def search_text(self, row: Thing) -> str:
+    def search_text(self, row):
         return row.text
 
-    def field(self, row: Thing, name: str) -> Any:
+    def field(self, row, name):
         return {"id": row.id, "hits": row.hits}.get(name)
 
-    def detail(self, row: Thing) -> Document:
+    def detail(self, row):
         return Document((Field("id", row.id), Body(row.text)))
 
-    def workspace_context(self) -> Context:
+    def workspace_context(self):
         return Context("items", can_redo=True)
 
-    def do_delete(self) -> None:
+    def do_delete(self):
         self.done.append("delete " + " ".join(row.id for row in self.targets()))
 
-    async def do_redo(self) -> None:
+    async def do_redo(self):
         self.done.append("redo")
 
 
 class ThingsApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, rows: Sequence[Thing]) -> None:
+    def __init__(self, rows):
         super().__init__()
         self.things = Things(rows)
         self.quits = 0
 
-    def on_mount(self) -> None:
+    def on_mount(self):
         self.push_screen(self.things)
 
-    def do_quit(self) -> None:
+    def do_quit(self):
         self.quits += 1
 
     @property
-    def totals(self) -> str:
+    def totals(self):
         return re.sub(r"^.*? 0( Status| Sta)? +", "", self.things.query_one(TitleBar).text).strip()
 
 
-async def settle(pilot: Pilot[None]) -> None:
+async def settle(pilot):
     """Wait for workers, then for what they posted, until every queue is empty, however busy the machine."""
     app = pilot.app
     for _ in range(3):
@@ -109,11 +108,11 @@ async def settle(pilot: Pilot[None]) -> None:
         await pilot.pause(0.05)
 
 
-def shown(screen: Things) -> list[str]:
+def shown(screen):
     return [row.id for row in screen.table.rows]
 
 
-async def test_the_first_page_shows_before_the_rest_is_read() -> None:
+async def test_the_first_page_shows_before_the_rest_is_read():
     app = ThingsApp(things(5000))
     app.things.hold = threading.Event()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -134,7 +133,7 @@ async def test_the_first_page_shows_before_the_rest_is_read() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [100, 5000])
-async def test_a_filter_narrows_as_one_types_and_tells_honest_totals(count: int) -> None:
+async def test_a_filter_narrows_as_one_types_and_tells_honest_totals(count):
     app = ThingsApp(things(count))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -152,7 +151,7 @@ async def test_a_filter_narrows_as_one_types_and_tells_honest_totals(count: int)
         assert app.totals == f"{count:,}"
 
 
-async def test_letters_typed_into_the_filter_do_nothing_else() -> None:
+async def test_letters_typed_into_the_filter_do_nothing_else():
     app = ThingsApp(things(10))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -162,7 +161,7 @@ async def test_letters_typed_into_the_filter_do_nothing_else() -> None:
         assert (app.things.done, app.quits, app.screen) == ([], 0, app.things)
 
 
-async def test_a_wrong_filter_is_said() -> None:
+async def test_a_wrong_filter_is_said():
     app = ThingsApp(things(10))
     async with app.run_test(size=(100, 24)) as pilot:
         await settle(pilot)
@@ -172,7 +171,7 @@ async def test_a_wrong_filter_is_said() -> None:
         assert any("hits:many is no number" in strip.text for strip in strips)
 
 
-async def test_narrow_is_one_pane_and_wide_is_two() -> None:
+async def test_narrow_is_one_pane_and_wide_is_two():
     app = ThingsApp(things(10))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -201,7 +200,7 @@ async def test_narrow_is_one_pane_and_wide_is_two() -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
-async def test_sizes_that_work(size: tuple[int, int]) -> None:
+async def test_sizes_that_work(size):
     app = ThingsApp(things(100))
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
@@ -211,7 +210,7 @@ async def test_sizes_that_work(size: tuple[int, int]) -> None:
         assert "q quit" in text
 
 
-async def test_a_terminal_that_is_too_small_is_told_so() -> None:
+async def test_a_terminal_that_is_too_small_is_told_so():
     app = ThingsApp(things(5))
     async with app.run_test(size=(50, 12)) as pilot:
         await settle(pilot)
@@ -223,7 +222,7 @@ async def test_a_terminal_that_is_too_small_is_told_so() -> None:
         assert "tea number 0" in text
 
 
-async def test_an_action_that_cannot_be_done_says_why() -> None:
+async def test_an_action_that_cannot_be_done_says_why():
     app = ThingsApp(things(5))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -235,7 +234,7 @@ async def test_an_action_that_cannot_be_done_says_why() -> None:
         assert app.things.done == ["redo"]
 
 
-async def test_selected_rows_are_what_an_action_means_even_when_a_filter_hides_them() -> None:
+async def test_selected_rows_are_what_an_action_means_even_when_a_filter_hides_them():
     app = ThingsApp(things(10))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -250,7 +249,7 @@ async def test_selected_rows_are_what_an_action_means_even_when_a_filter_hides_t
         assert app.totals == "10"
 
 
-async def test_a_reload_keeps_the_place_and_drops_what_is_gone() -> None:
+async def test_a_reload_keeps_the_place_and_drops_what_is_gone():
     app = ThingsApp(things(20))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -265,7 +264,7 @@ async def test_a_reload_keeps_the_place_and_drops_what_is_gone() -> None:
         assert shown(screen)[0] == "new"
 
 
-async def test_sorting_goes_through_the_columns() -> None:
+async def test_sorting_goes_through_the_columns():
     app = ThingsApp(things(20))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -279,7 +278,7 @@ async def test_sorting_goes_through_the_columns() -> None:
         assert shown(screen) == [thing.id for thing in things(20)]
 
 
-async def test_an_error_is_shown_in_place_of_the_list_and_a_reload_recovers() -> None:
+async def test_an_error_is_shown_in_place_of_the_list_and_a_reload_recovers():
     app = ThingsApp(things(5))
     app.things.error = CorruptDatabase("the database cannot be read", "nanomem.db", "run the doctor")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -293,7 +292,7 @@ async def test_an_error_is_shown_in_place_of_the_list_and_a_reload_recovers() ->
         assert len(app.things.table.rows) == 5
 
 
-async def test_an_empty_list_and_a_filter_without_matches_are_said() -> None:
+async def test_an_empty_list_and_a_filter_without_matches_are_said():
     app = ThingsApp([])
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -308,7 +307,7 @@ async def test_an_empty_list_and_a_filter_without_matches_are_said() -> None:
         assert "e edit" not in app.things.query_one(ActionFooter).text
 
 
-async def test_help_and_palette_come_from_the_registry() -> None:
+async def test_help_and_palette_come_from_the_registry():
     app = ThingsApp(things(5))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
@@ -319,14 +318,14 @@ async def test_help_and_palette_come_from_the_registry() -> None:
         assert app.things.done == ["delete t0"]
 
 
-async def test_an_idle_screen_paints_nothing() -> None:
+async def test_an_idle_screen_paints_nothing():
     app = ThingsApp(things(500))
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         await pilot.pause(0.2)
         frames: list[Any] = []
         original = app._display
-        app._display = lambda *args, **kwargs: (frames.append(args), original(*args, **kwargs))[1]  # type: ignore[method-assign]
+        app._display = lambda *args, **kwargs: (frames.append(args), original(*args, **kwargs))[1]
         app.things.reload()
         for _ in range(60):
             await settle(pilot)

@@ -1,15 +1,12 @@
 """The Blame screen: from Dream and Files to a line, and from there to its commit, its entry and what was said."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_name
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
 
@@ -17,7 +14,7 @@ ALLERGY = "- Allergic to penicillin"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """A home in which a Dream of ours wrote one line that came from message 1 of a session."""
     folder = tmp_path / "home" / "workspace"
     (folder / "memory").mkdir(parents=True)
@@ -41,7 +38,7 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-async def at_the_line(on: Console) -> None:
+async def at_the_line(on):
     await on.press("l")
     await on.at("USER.md")
     await on.press("b")
@@ -49,14 +46,14 @@ async def at_the_line(on: Console) -> None:
     await on.at(next(on.screen.row_id(row) for row in on.screen.table.rows if row.text == ALLERGY))
 
 
-async def test_a_file_shows_who_wrote_each_line_and_why(workspace: Path) -> None:
+async def test_a_file_shows_who_wrote_each_line_and_why(workspace):
     async with console(workspace, "dream", (160, 45)) as on:
         await at_the_line(on)
         assert {row.file for row in on.screen.table.rows} == {"USER.md"}
         await on.shows("nanomem dream", "#1", "a Dream of nanomem", "named by the Dream", "cli:direct, message 1")
 
 
-async def test_a_line_that_a_person_accepted_shows_them_and_why_a_dream_proposed_it(workspace: Path) -> None:
+async def test_a_line_that_a_person_accepted_shows_them_and_why_a_dream_proposed_it(workspace):
     with open_workspace(workspace) as ws:
         ws.undo()
         ws.dream.run(review=True)
@@ -70,7 +67,7 @@ async def test_a_line_that_a_person_accepted_shows_them_and_why_a_dream_proposed
         await on.until(lambda: [row.text for row in on.screen.table.rows] == ["", "## Health", ALLERGY])
 
 
-async def test_enter_leads_to_the_commit_the_entry_and_the_message(workspace: Path) -> None:
+async def test_enter_leads_to_the_commit_the_entry_and_the_message(workspace):
     with open_workspace(workspace) as ws:
         sha = ws.dream.commits()[0].sha
     async with console(workspace, "dream", (160, 45)) as on:
@@ -86,7 +83,7 @@ async def test_enter_leads_to_the_commit_the_entry_and_the_message(workspace: Pa
         await on.shows("Allergic to penicillin")
 
 
-async def test_o_leads_to_what_was_said(workspace: Path) -> None:
+async def test_o_leads_to_what_was_said(workspace):
     async with console(workspace, "dream", (160, 45)) as on:
         await at_the_line(on)
         await on.press("o")
@@ -94,7 +91,7 @@ async def test_o_leads_to_what_was_said(workspace: Path) -> None:
         await on.shows("I am allergic to penicillin")
 
 
-async def test_a_commit_shows_the_lines_that_stand_and_says_when_none_does(workspace: Path) -> None:
+async def test_a_commit_shows_the_lines_that_stand_and_says_when_none_does(workspace):
     async with console(workspace, "dream", (160, 45)) as on:
         await on.press("b")
         await on.until(lambda: [row.text for row in on.screen.table.rows if row.text] == ["## Health", ALLERGY])
@@ -107,7 +104,7 @@ async def test_a_commit_shows_the_lines_that_stand_and_says_when_none_does(works
         await on.shows(f"Nothing that {sha[:8]} wrote stands any more")
 
 
-async def test_from_a_hunk_to_its_line(workspace: Path) -> None:
+async def test_from_a_hunk_to_its_line(workspace):
     async with console(workspace, "dream", (160, 45)) as on:
         await on.press("tab", "b")
         await on.until(lambda: on.screen.SCREEN == "blame" and on.screen.table.cursor_row is not None)
@@ -115,7 +112,7 @@ async def test_from_a_hunk_to_its_line(workspace: Path) -> None:
         assert on.screen.table.cursor_row.writer is not None
 
 
-async def test_hostile_lines_stay_text_and_a_small_screen_is_enough(workspace: Path) -> None:
+async def test_hostile_lines_stay_text_and_a_small_screen_is_enough(workspace):
     async with console(workspace, "blame", (60, 20)) as on:
         await on.shows("[/b] hostile")
         assert "\x1b" not in on.text
@@ -123,7 +120,7 @@ async def test_hostile_lines_stay_text_and_a_small_screen_is_enough(workspace: P
         await on.shows("somebody, before versions were kept")
 
 
-async def test_a_message_leads_to_its_lines_and_one_that_led_nowhere_says_so(workspace: Path) -> None:
+async def test_a_message_leads_to_its_lines_and_one_that_led_nowhere_says_so(workspace):
     async with console(workspace, "sessions", (160, 45)) as on:
         await on.press("b")
         await on.shows("Go to a message of the transcript first")

@@ -1,22 +1,18 @@
 """What is typed in one burst is done in the order it was typed: whatever saves, chooses or moves comes after the text
 before it. Driven by keys within the app, and in a real terminal."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from textual import events
 
 from nanomem_tui.memory.recall.recall import Recall
-from nanomem_tui.screens.base.jump_dialog import JumpScreen, ResultsShown
+from nanomem_tui.screens.base.jump_dialog import JumpScreen
 from nanomem_tui.widgets.dialogs import FormScreen
 from nanomem_tui.workspace import Workspace, open_workspace
-from tests.screens.console import NAMES, Console, console
-from tests.snapshots.terminal import Terminal, nanomem
+from tests.screens.console import NAMES, console
+from tests.snapshots.terminal import nanomem
 
 MORE = " near the canal"
 SENT = {"end": "\x1b[F", "enter": "\r", "tab": "\t", "down": "\x1b[B", "ctrl+s": "\x13", "escape": "\x1b"}
@@ -24,19 +20,19 @@ PASTE, PASTED = "\x1b[200~", "\x1b[201~"
 Read = Callable[[Workspace], object]
 
 
-def items(ws: Workspace) -> str:
+def items(ws):
     return "\n".join(item.text for item in ws.items.all())
 
 
-def lessons(ws: Workspace) -> str:
+def lessons(ws):
     return "\n".join(f"{lesson.better_action} {lesson.bad_action}" for lesson in ws.lessons.all())
 
 
-def files(ws: Workspace) -> str:
+def files(ws):
     return "\n".join(ws.documents.read(name) for name in ws.documents.names())
 
 
-def burst(on: Console, *keys: str) -> None:
+def burst(on, *keys):
     """All of these in one go: keys by name, other words letter by letter, what begins with `paste:` pasted."""
     for key in keys:
         if key.startswith("paste:"):
@@ -48,7 +44,7 @@ def burst(on: Console, *keys: str) -> None:
                 on.app.post_message(events.Key(NAMES.get(char, char), char))
 
 
-def sent(*keys: str) -> str:
+def sent(*keys):
     """The same as a terminal sends it."""
     return "".join(
         f"{PASTE}{key.removeprefix('paste:')}{PASTED}" if key.startswith("paste:") else SENT.get(key, key)
@@ -71,9 +67,7 @@ EDITORS = [
 
 
 @pytest.mark.parametrize(("screen", "opens", "title", "keys", "read"), EDITORS)
-async def test_what_is_typed_before_it_is_saved_is_saved(
-    demo: Path, screen: str, opens: str, title: str, keys: tuple[str, ...], read: Read
-) -> None:
+async def test_what_is_typed_before_it_is_saved_is_saved(demo, screen, opens, title, keys, read):
     async with console(demo, screen) as on:
         await on.press(opens)
         await on.shows(title)
@@ -83,9 +77,7 @@ async def test_what_is_typed_before_it_is_saved_is_saved(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("screen", "opens", "title", "keys", "read"), EDITORS)
-def test_what_a_terminal_sends_in_one_burst_is_saved(
-    demo: Path, screen: str, opens: str, title: str, keys: tuple[str, ...], read: Read
-) -> None:
+def test_what_a_terminal_sends_in_one_burst_is_saved(demo, screen, opens, title, keys, read):
     with nanomem(demo) as terminal:
         _go_to(terminal, screen)
         terminal.press(opens, title)
@@ -94,26 +86,26 @@ def test_what_a_terminal_sends_in_one_burst_is_saved(
         terminal.until(lambda: MORE.strip() in _kept(demo, read), f"“{MORE}” is kept")
 
 
-def _go_to(terminal: Terminal, screen: str) -> None:
+def _go_to(terminal, screen):
     terminal.shows("q quit", "45")
     for keys, words in {"lessons": [("2", "Lessons")], "files": [("5", "Dream"), ("l", "Files")],
                         "knowledge": [("7", "Knowledge")]}.get(screen, []):  # fmt: skip
         terminal.press(keys, words, "q quit")
 
 
-def _kept(workspace: Path, read: Read) -> str:
+def _kept(workspace, read):
     with open_workspace(workspace) as ws:
         return str(read(ws))
 
 
-async def test_esc_behind_what_was_typed_asks_before_it_drops_it(demo: Path) -> None:
+async def test_esc_behind_what_was_typed_asks_before_it_drops_it(demo):
     async with console(demo, "items") as on:
         await on.press("e")
         burst(on, MORE, "escape")
         await on.shows("again drops it", MORE)
 
 
-async def test_a_word_and_the_next_field_in_one_go(demo: Path) -> None:
+async def test_a_word_and_the_next_field_in_one_go(demo):
     async with console(demo, "knowledge") as on:
         await on.press("a")
         await on.until(lambda: isinstance(on.app.screen, FormScreen))
@@ -121,13 +113,13 @@ async def test_a_word_and_the_next_field_in_one_go(demo: Path) -> None:
         await on.shows("key and value missing", "home", "street", "near")
 
 
-async def test_a_filter_and_what_it_leaves_in_one_go(demo: Path) -> None:
+async def test_a_filter_and_what_it_leaves_in_one_go(demo):
     async with console(demo, "items") as on:
         burst(on, "/brb lunch", "enter", "d")
         await on.until(lambda: "brb lunch" not in items(on.app.ws))
 
 
-async def test_a_command_and_a_move_in_its_list_in_one_go(demo: Path) -> None:
+async def test_a_command_and_a_move_in_its_list_in_one_go(demo):
     async with console(demo, "items") as on:
         burst(on, ":filters", "enter")
         await on.shows("No filter of this screen has a name")
@@ -137,12 +129,10 @@ async def test_a_command_and_a_move_in_its_list_in_one_go(demo: Path) -> None:
         assert "Tiers: lifecycle" in on.text
 
 
-async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(demo, monkeypatch):
     find = JumpScreen.find
 
-    def slowly(screen: JumpScreen, query: str, stop: Callable[[], bool]) -> Iterator[ResultsShown]:
+    def slowly(screen, query, stop):
         for found in find(screen, query, stop):
             time.sleep(0.05)
             yield found
@@ -153,16 +143,16 @@ async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(
         await on.until(lambda: on.app.screen is on.screen and on.cursor_text == "brb lunch")
 
 
-async def test_a_place_that_was_said_is_what_was_typed(demo: Path) -> None:
+async def test_a_place_that_was_said_is_what_was_typed(demo):
     async with console(demo, "sessions") as on:
         burst(on, "Fcalendar", "enter")
         await on.until(lambda: on.app.screen is on.screen and "calendar" in on.text, "the message is shown")
 
 
-async def test_the_answer_to_a_question_is_what_a_key_means(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_answer_to_a_question_is_what_a_key_means(demo, monkeypatch):
     ask = Recall.ask
 
-    def slowly(self: Recall, *question: Any, **options: Any) -> Any:
+    def slowly(self, *question, **options):
         time.sleep(0.2)
         return ask(self, *question, **options)
 

@@ -1,9 +1,6 @@
 """The Conflicts screen: what cannot both be so side by side, one key for each decision, and nothing lost by any."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +8,12 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.memory.retention import get_superseded
 from tests.review.lookers import look_for_junk
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A home with a contradiction in Chinese, a hostile one, and one of two scopes."""
     look_for_junk(monkeypatch, junk=False)
     made = make_home(tmp_path)
@@ -30,22 +27,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def state(home: Path) -> dict[str, tuple[object, ...]]:
+def state(home):
     with open_workspace(home) as ws:
         return {item.id: item[:-1] for item in ws.items.all()}
 
 
-def superseded(home: Path) -> dict[str, str]:
+def superseded(home):
     with open_workspace(home) as ws:
         return {item.text: mark.why for item in ws.items.all() if (mark := get_superseded(item)) is not None}
 
 
-async def at_german(on: Console) -> None:
+async def at_german(on):
     rows = on.screen.table.rows
     await on.at(next(row.id for row in rows if "German" in row.older.text))
 
 
-async def test_both_stand_side_by_side_with_their_origin_and_what_an_agent_gets(home: Path) -> None:
+async def test_both_stand_side_by_side_with_their_origin_and_what_an_agent_gets(home):
     async with console(home, "duplicates", (150, 40)) as on:
         await on.press("l")
         assert on.screen.SCREEN == "conflicts"
@@ -55,14 +52,14 @@ async def test_both_stand_side_by_side_with_their_origin_and_what_an_agent_gets(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)])
-async def test_a_small_screen_shows_the_list_then_both(home: Path, size: tuple[int, int]) -> None:
+async def test_a_small_screen_shows_the_list_then_both(home, size):
     async with console(home, "conflicts", size) as on:
         await on.shows("Older", "Newer")
         await on.press("enter")
         await on.shows("The older")
 
 
-async def test_each_key_decides_and_u_takes_it_back(home: Path) -> None:
+async def test_each_key_decides_and_u_takes_it_back(home):
     before = state(home)
     async with console(home, "conflicts", (120, 40)) as on:
         for key, gone in {"m": {"Reply in German": "outdated"}, "x": {"Reply in German": "wrong"}, "+": {}}.items():
@@ -76,7 +73,7 @@ async def test_each_key_decides_and_u_takes_it_back(home: Path) -> None:
             assert state(home) == before
 
 
-async def test_what_one_chat_was_told_takes_nothing_from_the_others(home: Path) -> None:
+async def test_what_one_chat_was_told_takes_nothing_from_the_others(home):
     async with console(home, "conflicts", (120, 40)) as on:
         await at_german(on)
         await on.press("-")
@@ -85,7 +82,7 @@ async def test_what_one_chat_was_told_takes_nothing_from_the_others(home: Path) 
     assert superseded(home) == {}
 
 
-async def test_one_moves_to_the_scope_that_is_typed(home: Path) -> None:
+async def test_one_moves_to_the_scope_that_is_typed(home):
     async with console(home, "conflicts", (120, 40)) as on:
         await at_german(on)
         await on.press("S")
@@ -96,9 +93,7 @@ async def test_one_moves_to_the_scope_that_is_typed(home: Path) -> None:
         assert "channel:telegram:chat:7" in {item.scope_key for item in ws.items.all()}
 
 
-async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_come(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_come(home, monkeypatch):
     monkeypatch.undo()  # the finders as they are
     async with console(home, "conflicts") as on:
         await on.until(lambda: on.ids)
@@ -115,7 +110,7 @@ async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_c
         assert first in {one.id for one in triage.findings(("conflict",))}
 
 
-async def test_a_list_tells_what_is_superseded_from_what_is_switched_off(demo: Path) -> None:
+async def test_a_list_tells_what_is_superseded_from_what_is_switched_off(demo):
     with open_workspace(demo) as ws:
         pair = ws.conflicts.all()[0]
         ws.conflicts.supersede([pair])

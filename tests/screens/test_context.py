@@ -1,22 +1,18 @@
 """The Context screen: a task is looked into as it is typed, within a budget and of tiers that keys change."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.screens.work.context import BUDGETS, BudgetBar, TiersBar, other_budget
 from nanomem_tui.tiers.context import ContextAssembly
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.tiers.happened import small_home
 
 TASK = "nginx upstream"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """Something about nginx in three tiers, in three scripts."""
     workspace = small_home(tmp_path)
     with open_workspace(workspace) as ws:
@@ -28,30 +24,30 @@ def home(tmp_path: Path) -> Path:
     return workspace
 
 
-async def ask(on: Console, task: str = TASK) -> None:
+async def ask(on, task=TASK):
     await on.press("slash")
     await on.type(task)
     await on.press("enter")
 
 
-def given(on: Console) -> list[str]:
+def given(on):
     return [row.given.id for row in on.screen.table.rows if row.given is not None]
 
 
-def left_out(on: Console) -> list[str]:
+def left_out(on):
     return [row.cut.why for row in on.screen.table.rows if row.cut is not None]
 
 
-def budget(on: Console) -> str:
+def budget(on):
     return on.screen.query_one(BudgetBar).text
 
 
-def everything(on: Console) -> str:
+def everything(on):
     """The whole right pane as it is laid out."""
     return "\n".join("".join(text for text, _ in line) for line in on.screen.detail_pane.lines)
 
 
-async def test_before_a_task_it_says_how_to_type_one(home: Path) -> None:
+async def test_before_a_task_it_says_how_to_type_one(home):
     async with console(home, "context") as on:
         assert "Type / and a task" in on.text
         assert "0 of 4,000 tokens" in budget(on)
@@ -59,7 +55,7 @@ async def test_before_a_task_it_says_how_to_type_one(home: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
-async def test_a_task_shows_what_is_known_and_what_it_costs(home: Path, size: tuple[int, int]) -> None:
+async def test_a_task_shows_what_is_known_and_what_it_costs(home, size):
     async with console(home, "context", size=size) as on:
         await ask(on)
         assert {"d0", "i1"} <= set(given(on))
@@ -72,7 +68,7 @@ async def test_a_task_shows_what_is_known_and_what_it_costs(home: Path, size: tu
 
 
 @pytest.mark.slow
-async def test_the_detail_tells_the_parts_the_budget_and_the_block(home: Path) -> None:
+async def test_the_detail_tells_the_parts_the_budget_and_the_block(home):
     async with console(home, "context", size=(200, 60)) as on:
         await ask(on)
         text = everything(on)
@@ -82,7 +78,7 @@ async def test_the_detail_tells_the_parts_the_budget_and_the_block(home: Path) -
 
 
 @pytest.mark.slow
-async def test_keys_change_the_budget_and_what_fits_it(home: Path) -> None:
+async def test_keys_change_the_budget_and_what_fits_it(home):
     async with console(home, "context") as on:
         await ask(on)
         before = given(on)
@@ -96,14 +92,14 @@ async def test_keys_change_the_budget_and_what_fits_it(home: Path) -> None:
         assert given(on) == before
 
 
-def test_the_budgets_end_where_they_end() -> None:
+def test_the_budgets_end_where_they_end():
     assert other_budget(BUDGETS[0], -1) == BUDGETS[0]
     assert other_budget(BUDGETS[-1], 1) == BUDGETS[-1]
     assert (other_budget(3_000, 1), other_budget(3_000, -1)) == (4_000, 2_000)
 
 
 @pytest.mark.slow
-async def test_the_smallest_and_the_largest_budget_are_said_to_be_that(home: Path) -> None:
+async def test_the_smallest_and_the_largest_budget_are_said_to_be_that(home):
     with open_workspace(home) as ws:
         ws.records.store("procedure", {"name": "nginx", "description": "Look upstream. " * 400, "steps": ["ask"]}, "p1")
     async with console(home, "context", size=(60, 20)) as on:
@@ -116,7 +112,7 @@ async def test_the_smallest_and_the_largest_budget_are_said_to_be_that(home: Pat
 
 
 @pytest.mark.slow
-async def test_keys_turn_tiers_off_and_on(home: Path) -> None:
+async def test_keys_turn_tiers_off_and_on(home):
     async with console(home, "context") as on:
         await ask(on)
         await on.press("equals_sign", "right_square_bracket", "equals_sign")
@@ -132,7 +128,7 @@ async def test_keys_turn_tiers_off_and_on(home: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id", ["d0", "i1"])
-async def test_enter_goes_to_the_record(home: Path, id: str) -> None:
+async def test_enter_goes_to_the_record(home, id):
     async with console(home, "context") as on:
         await ask(on)
         row = next(row for row in on.screen.table.rows if row.given is not None and row.given.id == id)
@@ -143,7 +139,7 @@ async def test_enter_goes_to_the_record(home: Path, id: str) -> None:
 
 
 @pytest.mark.slow
-async def test_enter_goes_to_the_kind_of_what_happens_now(home: Path) -> None:
+async def test_enter_goes_to_the_kind_of_what_happens_now(home):
     with open_workspace(home) as ws:
         ws.operational.push("task", {"id": "t7", "status": "active", "description": "nginx upstream"}, "web")
     async with console(home, "context") as on:
@@ -155,7 +151,7 @@ async def test_enter_goes_to_the_kind_of_what_happens_now(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_enter_goes_to_the_item(home: Path) -> None:
+async def test_enter_goes_to_the_item(home):
     async with console(home, "context") as on:
         await ask(on)
         row = next(row for row in on.screen.table.rows if row.given is not None and row.given.kind == "item")
@@ -165,7 +161,7 @@ async def test_enter_goes_to_the_item(home: Path) -> None:
         assert on.screen.table.cursor_row.id == row.given.id
 
 
-async def test_enter_in_a_detail_that_leads_nowhere_says_so(home: Path) -> None:
+async def test_enter_in_a_detail_that_leads_nowhere_says_so(home):
     with open_workspace(home) as ws:
         ws.knowledge.add_text("# Guide\n\nnginx upstream timeouts.\n", "a colleague", "The guide")
     async with console(home, "context", size=(80, 24)) as on:
@@ -180,7 +176,7 @@ async def test_enter_in_a_detail_that_leads_nowhere_says_so(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_it_stands_behind_tiers(home: Path) -> None:
+async def test_it_stands_behind_tiers(home):
     async with console(home, "items") as on:
         await on.press("8", "K")
         await on.until(lambda: on.screen.SCREEN == "context")
@@ -192,7 +188,7 @@ async def test_it_stands_behind_tiers(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_who_asks_is_chosen(home: Path) -> None:
+async def test_who_asks_is_chosen(home):
     with open_workspace(home) as ws:
         ws.items.add("anna: nginx upstream", scope_type="chat", channel="telegram", chat_id="1")
     async with console(home, "context") as on:
@@ -205,8 +201,8 @@ async def test_who_asks_is_chosen(home: Path) -> None:
         assert "chat telegram:2" in on.screen.query_one(TiersBar).text
 
 
-async def test_what_goes_wrong_is_said_in_the_list(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object, **__: object) -> None:
+async def test_what_goes_wrong_is_said_in_the_list(home, monkeypatch):
+    def fails(*_, **__):
         raise OSError(5, "Input/output error")
 
     async with console(home, "context") as on:
@@ -218,14 +214,14 @@ async def test_what_goes_wrong_is_said_in_the_list(home: Path, monkeypatch: pyte
         await on.until(lambda: "d0" in given(on))
 
 
-async def test_a_task_that_nothing_is_known_of(home: Path) -> None:
+async def test_a_task_that_nothing_is_known_of(home):
     async with console(home, "context") as on:
         await ask(on, "zebra")
         assert "Nothing is known for that task" in on.text
         assert given(on) == []
 
 
-async def test_the_text_of_a_chunk_is_copied(home: Path) -> None:
+async def test_the_text_of_a_chunk_is_copied(home):
     async with console(home, "context") as on:
         await ask(on)
         row = next(row for row in on.screen.table.rows if row.given is not None and row.given.id == "d0")
@@ -235,7 +231,7 @@ async def test_the_text_of_a_chunk_is_copied(home: Path) -> None:
         assert on.screen.copy_text().startswith("<recalled-memory>")
 
 
-async def test_enter_goes_to_the_mean_of_an_hour(tmp_path: Path) -> None:
+async def test_enter_goes_to_the_mean_of_an_hour(tmp_path):
     workspace = small_home(tmp_path)
     said = {"name": "disk.sda", "hour": "2026-01-01T10:00:00+00:00", "count": 2, "mean": 5.0, "least": 1.0, "most": 9.0}
     with open_workspace(workspace) as ws:

@@ -1,10 +1,7 @@
 """What is being written when the console is ended from outside is offered again where it belongs."""
 
-from __future__ import annotations
-
 import signal
 import stat
-from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
@@ -13,12 +10,12 @@ from tests.screens.console import console
 from tests.store.homes import make_home
 
 
-def drafts(home: Path) -> list[Path]:
+def drafts(home):
     folder = paths.find_workspace(home).data / "drafts"
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_again(tmp_path: Path) -> None:
+async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_again(tmp_path):
     home = make_home(tmp_path)
     async with console(home, "items", (100, 30)) as on:
         await on.until(lambda: on.ids)
@@ -39,7 +36,7 @@ async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_aga
         assert ws.items.get(first).text.endswith(" and half a sentence 女儿")
 
 
-async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kept(tmp_path: Path) -> None:
+async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kept(tmp_path):
     home = make_home(tmp_path)
     async with console(home, "items", (100, 30)) as on:
         await on.until(lambda: on.ids)
@@ -59,7 +56,7 @@ async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kep
     assert drafts(home) == []
 
 
-async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path: Path) -> None:
+async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path):
     async with console(make_home(tmp_path), "items", (80, 24)) as on:
         await on.until(lambda: on.ids)
         on.screen.filter_by("x" * 45_000)
@@ -67,7 +64,7 @@ async def test_a_huge_paste_into_the_filter_does_not_fill_the_screen(tmp_path: P
         assert sum("x" * 40 in line for line in on.text.splitlines()) < 6
 
 
-async def test_an_edit_of_what_another_deleted_meanwhile_is_kept_as_typed(demo: Path) -> None:
+async def test_an_edit_of_what_another_deleted_meanwhile_is_kept_as_typed(demo):
     with open_workspace(demo) as other:
         _, item, _ = other.items.add("Likes ferries", "preference", "chat", channel="telegram", chat_id="7")
     async with console(demo, "items") as on:

@@ -1,12 +1,8 @@
 """The Dream screen: what was changed and why, the way back part by part, a dry run, and the memory files themselves."""
 
-from __future__ import annotations
-
 import shutil
 import threading
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -16,23 +12,22 @@ from nanomem_tui.dreams.rules import RulesDreamer
 from nanomem_tui.screens.base.diffs import RevertPart, evidence_among, file_diff, message_beside
 from nanomem_tui.screens.dreams.dream import DreamScreen, edit_parts, hunk_parts
 from nanomem_tui.store.files.presence import Presence
-from nanomem_tui.widgets.diff_view import DiffView
 from nanomem_tui.workspace import Workspace, open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.git_samples import git, needs_git
 
 PENICILLIN = "- Allergic to penicillin"
 
 
-def view(on: Console) -> DiffView:
+def view(on):
     return cast("DreamScreen", on.screen).view
 
 
-def user(workspace: Path) -> str:
+def user(workspace):
     return (workspace / "USER.md").read_text()
 
 
-async def bad_dream(on: Console) -> str:
+async def bad_dream(on):
     """Put the cursor on the Dream that lost the allergy; its id."""
     row = next(row for row in on.screen.table.rows if row.subject == "dream: periodic memory consolidation")
     await on.at(row.sha)
@@ -40,7 +35,7 @@ async def bad_dream(on: Console) -> str:
     return row.sha
 
 
-async def test_every_commit_is_listed_with_what_it_did(sample: Callable[[str], Path]) -> None:
+async def test_every_commit_is_listed_with_what_it_did(sample):
     async with console(sample("nb035"), "dream", (160, 45)) as on:
         rows = on.screen.table.rows
         assert len(rows) == 22
@@ -53,7 +48,7 @@ async def test_every_commit_is_listed_with_what_it_did(sample: Callable[[str], P
         await on.until(lambda: len(on.ids) == 22)
 
 
-async def test_the_detail_shows_the_diff_and_the_entries_that_were_read(sample: Callable[[str], Path]) -> None:
+async def test_the_detail_shows_the_diff_and_the_entries_that_were_read(sample):
     async with console(sample("nb035"), "dream", (160, 60)) as on:
         await on.at(next(row.sha for row in on.screen.table.rows if row.short == "51617caa"))
         await on.shows("USER.md", "cursor", "252 → 265", "by nanobot <nanobot@dream>")
@@ -62,13 +57,13 @@ async def test_the_detail_shows_the_diff_and_the_entries_that_were_read(sample: 
         assert any("Entries it read (13)" in text for line in view(on).lines for text, _ in line)
 
 
-async def test_an_old_release_says_that_its_entries_are_not_known(sample: Callable[[str], Path]) -> None:
+async def test_an_old_release_says_that_its_entries_are_not_known(sample):
     async with console(sample("v0_1_5"), "dream", (160, 45)) as on:
         await on.press("j")
         await on.shows("Not known: this commit does not carry the cursor.")
 
 
-async def test_a_hunk_knows_the_entry_that_asked_for_it(demo: Path) -> None:
+async def test_a_hunk_knows_the_entry_that_asked_for_it(demo):
     with open_workspace(demo) as ws:
         entries = ws.history.entries()
         lines = [
@@ -83,7 +78,7 @@ async def test_a_hunk_knows_the_entry_that_asked_for_it(demo: Path) -> None:
     assert all(line.startswith("#") for line in lines)
 
 
-async def test_a_run_is_taken_back_and_that_can_be_undone(demo: Path) -> None:
+async def test_a_run_is_taken_back_and_that_can_be_undone(demo):
     async with console(demo, "dream") as on:
         await bad_dream(on)
         assert PENICILLIN not in user(demo)
@@ -97,7 +92,7 @@ async def test_a_run_is_taken_back_and_that_can_be_undone(demo: Path) -> None:
         await on.until(lambda: PENICILLIN not in user(demo))
 
 
-async def test_only_a_hunk_or_a_file_is_taken_back(demo: Path) -> None:
+async def test_only_a_hunk_or_a_file_is_taken_back(demo):
     memory = demo / "memory" / "MEMORY.md"
     async with console(demo, "dream") as on:
         await bad_dream(on)
@@ -113,7 +108,7 @@ async def test_only_a_hunk_or_a_file_is_taken_back(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_leaving_or_enter_changes_nothing(demo: Path) -> None:
+async def test_leaving_or_enter_changes_nothing(demo):
     async with console(demo, "dream") as on:
         await bad_dream(on)
         before = user(demo)
@@ -126,7 +121,7 @@ async def test_leaving_or_enter_changes_nothing(demo: Path) -> None:
         assert user(demo) == before
 
 
-async def test_what_later_edits_changed_is_a_conflict_in_words(demo: Path) -> None:
+async def test_what_later_edits_changed_is_a_conflict_in_words(demo):
     with open_workspace(demo) as ws:
         text = ws.documents.read("memory/MEMORY.md") or ""
         ws.documents.edit("memory/MEMORY.md", text.replace("- Backups are handled", "- Backups: somebody else does"))
@@ -141,7 +136,7 @@ async def test_what_later_edits_changed_is_a_conflict_in_words(demo: Path) -> No
 
 
 @pytest.mark.parametrize(("tabs", "kept"), [(1, "- Backups: somebody else does"), (2, "- Backups: restic to")])
-async def test_a_conflict_is_settled_for_one_of_its_sides(demo: Path, tabs: int, kept: str) -> None:
+async def test_a_conflict_is_settled_for_one_of_its_sides(demo, tabs, kept):
     memory = demo / "memory" / "MEMORY.md"
     with open_workspace(demo) as ws:
         text = ws.documents.read("memory/MEMORY.md") or ""
@@ -156,7 +151,7 @@ async def test_a_conflict_is_settled_for_one_of_its_sides(demo: Path, tabs: int,
         assert memory.read_text().count("- Backups: ") == 1
 
 
-async def test_the_first_commit_cannot_be_taken_back(demo: Path) -> None:
+async def test_the_first_commit_cannot_be_taken_back(demo):
     async with console(demo, "dream") as on:
         await on.press("G", "t")
         await on.shows("The first commit cannot be taken back")
@@ -165,7 +160,7 @@ async def test_the_first_commit_cannot_be_taken_back(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path) -> None:
+async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo):
     async with console(demo, "dream") as on:
         await on.press("r")
         await on.shows("waiting", "entries since the last Dream")
@@ -181,7 +176,7 @@ async def test_a_dream_is_run_after_a_yes_and_says_when_nothing_waits(demo: Path
         await on.shows("Nothing to dream about")
 
 
-async def test_a_cursor_ahead_of_the_last_entry_is_said_before_a_dream(demo: Path) -> None:
+async def test_a_cursor_ahead_of_the_last_entry_is_said_before_a_dream(demo):
     (demo / "memory" / ".dream_cursor").write_text("100000")
     async with console(demo, "dream") as on:
         await on.press("r")
@@ -190,7 +185,7 @@ async def test_a_cursor_ahead_of_the_last_entry_is_said_before_a_dream(demo: Pat
         await on.shows("The cursor says 100000")
 
 
-async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo: Path) -> None:
+async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo):
     async with console(demo, "dream") as on:
         cursor = on.app.ws.dream.queue().cursor
         await on.press("r", "y")
@@ -203,7 +198,7 @@ async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo: Pa
         assert on.app.ws.dream.taken_back()
 
 
-async def test_no_dream_while_the_agent_dreams(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_dream_while_the_agent_dreams(demo, monkeypatch):
     monkeypatch.setattr(Workspace, "agent", lambda _: Presence(True, 1, "nanobot gateway", dreaming=True))
     before = user(demo)
     async with console(demo, "dream") as on:
@@ -217,7 +212,7 @@ async def test_no_dream_while_the_agent_dreams(demo: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo: Path) -> None:
+async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo):
     async with console(demo, "dream") as on:
         await on.press("l")
         assert on.ids == ["SOUL.md", "USER.md", "memory/MEMORY.md"]
@@ -233,7 +228,7 @@ async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo: 
         await on.until(lambda: "Likes long walks" not in user(demo))
 
 
-async def test_an_unchanged_file_makes_no_commit(demo: Path) -> None:
+async def test_an_unchanged_file_makes_no_commit(demo):
     async with console(demo, "files") as on:
         await on.press("e", "ctrl+s")
         with open_workspace(demo) as ws:
@@ -241,7 +236,7 @@ async def test_an_unchanged_file_makes_no_commit(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_dream_that_is_not_in_force_says_so_first_and_offers_what_is_left(demo: Path) -> None:
+async def test_a_dream_that_is_not_in_force_says_so_first_and_offers_what_is_left(demo):
     async with console(demo, "dream") as on:
         await bad_dream(on)
         await on.press("t", "y")
@@ -264,7 +259,7 @@ async def test_a_dream_that_is_not_in_force_says_so_first_and_offers_what_is_lef
         await on.until(lambda: PENICILLIN in user(demo))
 
 
-async def test_the_message_is_shown_without_the_diff_that_follows_anyway(sample: Callable[[str], Path]) -> None:
+async def test_the_message_is_shown_without_the_diff_that_follows_anyway(sample):
     async with console(sample("nb035"), "dream", (160, 60)) as on:
         await on.at(next(row.sha for row in on.screen.table.rows if row.short == "51617caa"))
         await on.shows("USER.md: +2 -1", "file changed", "Writes about memory systems")
@@ -278,11 +273,11 @@ async def test_the_message_is_shown_without_the_diff_that_follows_anyway(sample:
 class Slow:
     """A Dreamer that waits to be let go."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch):
         self.asked, self.go = threading.Event(), threading.Event()
         real = RulesDreamer.propose
 
-        def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+        def propose(dreamer, *arguments, **named):
             self.asked.set()
             self.go.wait(60)
             return real(dreamer, *arguments, **named)
@@ -291,9 +286,7 @@ class Slow:
 
 
 @pytest.mark.slow
-async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(demo, monkeypatch):
     slow = Slow(monkeypatch)
     before = user(demo)
     async with console(demo, "dream") as on:
@@ -319,7 +312,7 @@ async def test_a_dream_that_runs_says_so_and_esc_stops_it_before_it_writes(
 
 
 @pytest.mark.slow
-async def test_esc_stops_a_dream_on_every_screen(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_esc_stops_a_dream_on_every_screen(demo, monkeypatch):
     slow = Slow(monkeypatch)
     before = user(demo)
     async with console(demo, "dream") as on:
@@ -337,13 +330,13 @@ async def test_esc_stops_a_dream_on_every_screen(demo: Path, monkeypatch: pytest
         assert user(demo) == before
 
 
-async def test_a_row_is_known_by_its_commit_also_at_80_columns(sample: Callable[[str], Path]) -> None:
+async def test_a_row_is_known_by_its_commit_also_at_80_columns(sample):
     async with console(sample("nb035"), "dream", (80, 24)) as on:
         await on.shows("Commit", "9847f2a3", "SOUL, USER, MEMORY")
         assert all(sha[:8] in on.text for sha in on.ids[:15])
 
 
-async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) -> None:
+async def test_a_home_without_versions_says_so(sample):
     async with console(sample("ramfirst"), "dream") as on:
         await on.shows("No Dream has run yet")
         await on.press("t", "enter", "n", "y")
@@ -352,7 +345,7 @@ async def test_a_home_without_versions_says_so(sample: Callable[[str], Path]) ->
         await on.shows("Nothing to dream about")
 
 
-def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone() -> None:
+def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone():
     before = "".join(f"- {number}\n" for number in range(30))
     after = before.replace("- 2\n", "- two\n").replace("- 4\n", "- 4\n- new\n").replace("- 25\n", "")
     file = file_diff(StoredDiff("USER.md", before, after))
@@ -365,7 +358,7 @@ def test_each_run_of_changed_lines_that_a_hunk_shows_is_offered_alone() -> None:
     ]
 
 
-def test_each_edit_that_a_hunk_shows_is_offered_alone_where_there_are_several() -> None:
+def test_each_edit_that_a_hunk_shows_is_offered_alone_where_there_are_several():
     before, after = "# U\n- a\n- b\n", "# U\n- a\n- one\n- two\n- b\n"
     (hunk,) = file_diff(StoredDiff("USER.md", before, after)).hunks
     edits = [RestoreEdit(4, "USER.md", (), ("- one",)), RestoreEdit(5, "USER.md", (), ("- two",)),
@@ -378,7 +371,7 @@ def test_each_edit_that_a_hunk_shows_is_offered_alone_where_there_are_several() 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 45)])
-async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo: Path, size: tuple[int, int]) -> None:
+async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo, size):
     (demo / ".git").rename(demo / "elsewhere")
     (demo / ".git").write_text("gitdir: elsewhere\n")
     async with console(demo, "dream", size) as on:
@@ -390,7 +383,7 @@ async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo:
 
 
 @needs_git
-async def test_before_a_dream_it_says_what_has_no_version(demo: Path) -> None:
+async def test_before_a_dream_it_says_what_has_no_version(demo):
     shutil.rmtree(demo / ".git")
     git(demo / "memory", "init", "-q")
     async with console(demo, "dream") as on:

@@ -1,37 +1,31 @@
 """A language model's Dream in the console: reviewed, paid for, stopped while it waits, and failing in words."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
-from tests.model.server import KEY, Asked, ModelServer, Reply, status
+from tests.model.server import KEY, status
 from tests.screens.console import console
 
 LINE = PORT["new"]
 
 
 @pytest.fixture
-def home(sample: Callable[[str], Path]) -> Path:
+def home(sample):
     """A workspace with one fact that waits for the next Dream."""
     return with_a_fact(sample("nb035"))
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
+def endpoint(monkeypatch):
     """`endpoint(reply, …)`: a server with that script, which is the Dreamer of this test's settings."""
     monkeypatch.setenv("NANOMEM_DREAM_DREAMER", "model")
     with endpoints(monkeypatch) as serve:
         yield serve
 
 
-async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(
-    home: Path, endpoint: Callable[..., ModelServer]
-) -> None:
+async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(home, endpoint):
     server = endpoint(study("They moved a port."), step(PORT))
     async with console(home, "dream", (200, 60)) as on:
         await on.press("T")
@@ -45,10 +39,10 @@ async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(
 
 
 @pytest.mark.slow
-async def test_esc_stops_a_dream_while_the_model_thinks(home: Path, endpoint: Callable[..., ModelServer]) -> None:
+async def test_esc_stops_a_dream_while_the_model_thinks(home, endpoint):
     asked, go = threading.Event(), threading.Event()
 
-    def slow(_asked: Asked) -> Reply:
+    def slow(_asked):
         asked.set()
         go.wait(60)
         return study("They moved a port.")
@@ -69,9 +63,7 @@ async def test_esc_stops_a_dream_while_the_model_thinks(home: Path, endpoint: Ca
         assert (home / "memory" / "MEMORY.md").read_text() == before
 
 
-async def test_a_model_that_cannot_be_asked_is_an_error_with_what_to_do(
-    home: Path, endpoint: Callable[..., ModelServer]
-) -> None:
+async def test_a_model_that_cannot_be_asked_is_an_error_with_what_to_do(home, endpoint):
     endpoint(*[status(401, "no such key")] * 9)
     async with console(home, "dream", (140, 40)) as on:
         await on.press("T")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -30,7 +28,7 @@ from nanomem_tui.screens.dreams.dream_review import (
 from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.text_view import Body, Heading, Spans
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
 
@@ -47,25 +45,25 @@ RESULT = DreamResult(3, 3, 6, (TEA, MOVE))
 ENTRIES = {4: HistoryEntry(4, "2026-04-03 00:02", "- [durable] Likes coffee now\n- rain", "telegram:1", 1, {})}
 
 
-def rows(on: Console) -> list[Proposed]:
+def rows(on):
     return cast("ReviewScreen", on.screen)._rows
 
 
-def files(workspace: Path) -> dict[str, bytes]:
+def files(workspace):
     return {str(path): path.read_bytes() for path in sorted(workspace.rglob("*")) if path.is_file()}
 
 
-def memory(workspace: Path) -> str:
+def memory(workspace):
     return "".join((workspace / name).read_text() for name in TEXTS)
 
 
 @pytest.fixture
-def home(small_dreams: Path) -> Path:
+def home(small_dreams):
     """A workspace whose next Dream has EDITS edits of one file."""
     return small_dreams
 
 
-async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo_takes_back(home: Path) -> None:
+async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo_takes_back(home):
     before = memory(home)
     async with console(home, "dream") as on:
         commits = on.ids
@@ -96,7 +94,7 @@ async def test_edits_are_decided_one_by_one_and_applied_as_one_commit_which_undo
         assert ws.dream.status()["cursor"] == 202
 
 
-async def test_open_edits_wait_in_the_inbox(home: Path) -> None:
+async def test_open_edits_wait_in_the_inbox(home):
     async with console(home, "dream") as on:
         await on.press("T", "+", "r", "y")
         await on.shows(f"{EDITS - 1} edits in the inbox")
@@ -104,7 +102,7 @@ async def test_open_edits_wait_in_the_inbox(home: Path) -> None:
         await on.until(lambda: on.screen.SCREEN == "inbox" and len(on.ids) == EDITS - 1)
 
 
-async def test_what_is_rejected_is_not_proposed_again_for_the_same_entries(home: Path) -> None:
+async def test_what_is_rejected_is_not_proposed_again_for_the_same_entries(home):
     async with console(home, "dream") as on:
         await on.press("T")
         await on.shows(f"0 of {EDITS} decided")
@@ -117,7 +115,7 @@ async def test_what_is_rejected_is_not_proposed_again_for_the_same_entries(home:
         assert gone not in [row.edit for row in rows(on)]
 
 
-async def test_several_are_decided_at_once_and_the_same_key_opens_them_again(home: Path) -> None:
+async def test_several_are_decided_at_once_and_the_same_key_opens_them_again(home):
     async with console(home, "dream") as on:
         await on.press("T", "*", "+")
         await on.shows(f"{EDITS} of {EDITS} decided")
@@ -133,7 +131,7 @@ async def test_several_are_decided_at_once_and_the_same_key_opens_them_again(hom
         await on.shows("No is `refused`: there are open")
 
 
-async def test_other_words_are_what_is_written(home: Path) -> None:
+async def test_other_words_are_what_is_written(home):
     async with console(home, "dream") as on:
         await on.press("T", "e")
         await on.shows("Accept with other words")
@@ -147,7 +145,7 @@ async def test_other_words_are_what_is_written(home: Path) -> None:
         await on.until(lambda: "Frankfurt Surely." in memory(home))
 
 
-async def test_leaving_changes_nothing_and_the_decisions_are_kept(home: Path) -> None:
+async def test_leaving_changes_nothing_and_the_decisions_are_kept(home):
     async with console(home, "dream") as on:
         await on.press("5")
         before = files(home)
@@ -164,7 +162,7 @@ async def test_leaving_changes_nothing_and_the_decisions_are_kept(home: Path) ->
         assert files(home) == before
 
 
-async def test_after_another_dream_it_is_tried_anew(home: Path) -> None:
+async def test_after_another_dream_it_is_tried_anew(home):
     async with console(home, "dream") as on:
         await on.press("T", "+", "escape", "r", "y")
         await on.shows("u undoes it")
@@ -173,7 +171,7 @@ async def test_after_another_dream_it_is_tried_anew(home: Path) -> None:
         assert all(min(row.edit.evidence) > 208 for row in rows(on))
 
 
-async def test_all_rejected_moves_only_the_cursor(home: Path) -> None:
+async def test_all_rejected_moves_only_the_cursor(home):
     before = memory(home)
     async with console(home, "dream") as on:
         await on.press("T", "*", "-", "r")
@@ -186,11 +184,11 @@ async def test_all_rejected_moves_only_the_cursor(home: Path) -> None:
         assert ws.dream.status()["cursor"] == 208
 
 
-def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def warnings(monkeypatch):
     """What is said as a warning from now on; it is still said."""
     said: list[str] = []
 
-    def noting(at: Any, text: str, severity: Any = "information", title: str = "") -> None:
+    def noting(at, text, severity="information", title=""):
         said.extend([text] if severity == "warning" else [])
         say(at, text, severity, title)
 
@@ -198,9 +196,7 @@ def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return said
 
 
-async def test_a_line_that_went_meanwhile_is_marked_and_waits_while_the_others_are_made(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_line_that_went_meanwhile_is_marked_and_waits_while_the_others_are_made(demo, monkeypatch):
     said = warnings(monkeypatch)
     async with console(demo, "dream") as on:
         await on.press("T", "*", "+")
@@ -224,13 +220,11 @@ async def test_a_line_that_went_meanwhile_is_marked_and_waits_while_the_others_a
         assert [(hunk.edit, hunk.why) for hunk in waits] == [(replaced, "the line to change is not there any more")]
 
 
-async def test_one_edit_that_no_file_can_hold_does_not_keep_the_others_from_being_accepted(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_one_edit_that_no_file_can_hold_does_not_keep_the_others_from_being_accepted(home, monkeypatch):
     hostile = LineEdit("add", "USER.md", new="- has a \x1b[31mred\x07 bell", evidence=(1,))
     propose = RulesDreamer.propose
 
-    def with_hostile(self: RulesDreamer, *args: Any, **options: Any) -> Any:
+    def with_hostile(self, *args, **options):
         found = propose(self, *args, **options)
         return replace(found, edits=(*found.edits[:3], replace(hostile, evidence=found.edits[2].evidence)))
 
@@ -245,11 +239,11 @@ async def test_one_edit_that_no_file_can_hold_does_not_keep_the_others_from_bein
         assert "Not accepted" not in on.text
 
 
-async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home, monkeypatch):
     asked, go = threading.Event(), threading.Event()
     real = RulesDreamer.propose
 
-    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+    def propose(dreamer, *arguments, **named):
         asked.set()
         go.wait(60)
         named["watch"]("asking the model")
@@ -271,7 +265,7 @@ async def test_a_dry_run_says_what_it_is_at_and_esc_stops_it(home: Path, monkeyp
         await on.shows(f"0 of {EDITS} decided")
 
 
-async def test_nothing_to_dream_about_is_no_error(sample: Callable[[str], Path]) -> None:
+async def test_nothing_to_dream_about_is_no_error(sample):
     async with console(sample("ramfirst"), "dream") as on:
         await on.press("T")
         await on.shows("Nothing to dream about")
@@ -280,12 +274,10 @@ async def test_nothing_to_dream_about_is_no_error(sample: Callable[[str], Path])
         await on.shows("nothing is proposed")
 
 
-async def test_what_the_guards_refused_says_why_and_may_be_accepted(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_guards_refused_says_why_and_may_be_accepted(home, monkeypatch):
     real = RulesDreamer.propose
 
-    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+    def propose(dreamer, *arguments, **named):
         proposal = real(dreamer, *arguments, **named)
         first, *rest = proposal.edits
         refused = (Refusal(first, "it is too bold"),)
@@ -301,7 +293,7 @@ async def test_what_the_guards_refused_says_why_and_may_be_accepted(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)])
-async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> None:
+async def test_it_works_on_a_small_screen(home, size):
     async with console(home, "dream", size) as on:
         await on.press("T", "+", "enter")
         await on.shows("+ - Project")
@@ -312,14 +304,14 @@ async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> 
 # What the right pane tells
 
 
-def shown_text(blocks: Any) -> str:
+def shown_text(blocks):
     return "\n".join(
         "".join(text for text, _ in block.parts) if isinstance(block, Spans) else str(getattr(block, "text", block))
         for block in blocks
     )
 
 
-def test_an_edit_is_shown_as_a_diff_in_its_surroundings_with_its_evidence() -> None:
+def test_an_edit_is_shown_as_a_diff_in_its_surroundings_with_its_evidence():
     first, second = rows_of(RESULT)
     shown = hunk_shown(first, [], TEXTS, ENTRIES, RESULT)
     assert [(line.sign, line.text) for line in shown.files[0].hunks[0].lines][2:4] == [
@@ -331,7 +323,7 @@ def test_an_edit_is_shown_as_a_diff_in_its_surroundings_with_its_evidence() -> N
     assert "names no entry" in shown_text(moved.below)
 
 
-def test_an_edit_that_builds_on_one_before_it_is_shown_on_top_of_that_one() -> None:
+def test_an_edit_that_builds_on_one_before_it_is_shown_on_top_of_that_one():
     again = Proposed(1, replace(TEA, old="- likes coffee", new="- likes espresso"))
     first = rows_of(RESULT)[0]
     shown = hunk_shown(again, [first], TEXTS, {}, RESULT)
@@ -351,8 +343,8 @@ def test_an_edit_that_builds_on_one_before_it_is_shown_on_top_of_that_one() -> N
     assert "not there any more" in shown_text(gone.above)
 
 
-def test_the_words_that_entry_and_line_share_are_marked() -> None:
-    def words(text: str, line: str) -> list[str]:
+def test_the_words_that_entry_and_line_share_are_marked():
+    def words(text, line):
         spans = marked(text, line)
         assert "".join(part for part, _ in spans) == text
         return [part for part, tone in spans if tone == "added-word"]
@@ -363,23 +355,23 @@ def test_the_words_that_entry_and_line_share_are_marked() -> None:
     assert words("nothing alike", "- tea") == []
 
 
-def test_the_statement_that_says_it_comes_first() -> None:
+def test_the_statement_that_says_it_comes_first():
     entry = HistoryEntry(4, "2026-04-03 00:02", "- rain\n- [durable] Likes coffee now\n- sun", None, 1, {})
     texts = shown_text(evidence_blocks(TEA, {4: entry})).split("\n")
     assert texts[2:] == ["  - [durable] Likes coffee now", "  - rain", "  - sun"]
 
 
-def test_an_entry_that_is_gone_is_named() -> None:
+def test_an_entry_that_is_gone_is_named():
     assert "is not in the archive any more" in shown_text(evidence_blocks(TEA, {}))
 
 
-def test_a_secret_in_a_refused_edit_is_masked() -> None:
+def test_a_secret_in_a_refused_edit_is_masked():
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     refused = Refusal(replace(TEA, new=f"- token {token}"), "a secret")
     assert token not in rows_of(replace(RESULT, refused=(refused,)))[-1].edit.new
 
 
-def test_each_line_that_was_left_out_is_named_with_its_mark_up_to_a_number() -> None:
+def test_each_line_that_was_left_out_is_named_with_its_mark_up_to_a_number():
     skipped = tuple(Skipped(number, f"line {number}", "talk", "durable") for number in range(1, 90))
     blocks = run_blocks(DreamResult(2, 0, 89, (), skipped=skipped))
     assert Heading("Skipped 89 lines, 89 of them marked durable") in blocks
@@ -387,7 +379,7 @@ def test_each_line_that_was_left_out_is_named_with_its_mark_up_to_a_number() -> 
     assert blocks[-1] == Body("… and 29 more", "dim")
 
 
-def test_what_applying_does_is_shown_before_it_is_done() -> None:
+def test_what_applying_does_is_shown_before_it_is_done():
     given = [row._replace(decision="accept") for row in rows_of(RESULT)]
     shown = applied_shown(given, TEXTS, RESULT, keep=False)
     assert "2 edits accepted, 0 rejected, 0 open: USER.md +1 -2, memory/MEMORY.md +1 -0." in shown_text(shown.above)

@@ -1,10 +1,6 @@
 """The list of Dreams: who dreamt, what it took, what was refused, and what the model made of the entries."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,15 +17,15 @@ from tests.screens.console import console
 
 
 @pytest.fixture
-def home(small_dreams: Path) -> Path:
+def home(small_dreams):
     return small_dreams
 
 
-def asks_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def asks_a_model(monkeypatch):
     """The next Dreams used a model, which gave one edit up."""
     real = RulesDreamer.propose
 
-    def propose(dreamer: RulesDreamer, *arguments: Any, **named: Any) -> Any:
+    def propose(dreamer, *arguments, **named):
         proposal = real(dreamer, *arguments, **named)
         first, *rest = proposal.edits
         refused = (Refusal(first, "it would lose a name"),)
@@ -40,9 +36,7 @@ def asks_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(home, monkeypatch):
     asks_a_model(monkeypatch)
     async with console(home, "dream", (200, 60)) as on:
         assert "Tokens" not in on.text
@@ -59,12 +53,12 @@ async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(
         await on.until(lambda: len(on.ids) == 21)
 
 
-async def test_dreams_of_the_agent_have_none_of_it(home: Path) -> None:
+async def test_dreams_of_the_agent_have_none_of_it(home):
     async with console(home, "dream", (200, 60)) as on:
         assert not any(title in on.text for title in ("Tokens", "Cost", "Refused", "dreamer"))
 
 
-def test_the_cells_are_those_of_the_runs_that_have_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cells_are_those_of_the_runs_that_have_them(home, monkeypatch):
     asks_a_model(monkeypatch)
     with open_workspace(home) as ws:
         sha = ws.dream.run().sha
@@ -81,7 +75,7 @@ def test_the_cells_are_those_of_the_runs_that_have_them(home: Path, monkeypatch:
 ENTRY = HistoryEntry(7, "2026-04-03 00:02", "They drink tea now", None, 1, {})
 
 
-def test_the_evidence_is_what_the_dream_named_else_what_can_be_found() -> None:
+def test_the_evidence_is_what_the_dream_named_else_what_can_be_found():
     meta = {"edits": ({"op": "add", "new": "- likes tea", "evidence": (7, 8)}, {"op": "add", "new": "- cat"}, 3)}
     of = evidence_recorded(meta, lambda _: {7: ENTRY}, lambda hunk: ("found",))
     tea, cat = (merge.hunks("# U\n", f"# U\n- {what}\n")[0] for what in ("likes tea", "cat"))
@@ -91,7 +85,7 @@ def test_the_evidence_is_what_the_dream_named_else_what_can_be_found() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], ["x", None, 3], {"calls": "many"}])
-def test_what_has_another_shape_is_left_out(value: Any) -> None:
+def test_what_has_another_shape_is_left_out(value):
     meta = {"usage": value, "refused": value, "rejected": value, "analysis": value, "edits": value}
     assert told_above(meta) == [Field("dreamer", "nanomem, rules")]
     assert [block for block in told_below(meta) if isinstance(block, Heading)] == (
@@ -101,14 +95,14 @@ def test_what_has_another_shape_is_left_out(value: Any) -> None:
     assert usage_of({"calls": 2, "tokens_in": None, "cost": "much"}) == Usage(calls=2)
 
 
-def test_what_a_person_rejected_is_named() -> None:
+def test_what_a_person_rejected_is_named():
     meta = {"dreamer": "model", "rejected": [{"op": "add", "file": "USER.md", "new": "- tea"}]}
     assert Field("rejected", "1 edit, by a person") in told_above(meta)
     assert told_below(meta)[0] == Heading("Rejected by a person (1)")
     assert told_below({"analysis": " fine "})[1] == Body("fine")
 
 
-def test_what_was_found_and_changed_nothing_is_named_with_the_reason() -> None:
+def test_what_was_found_and_changed_nothing_is_named_with_the_reason():
     heading, line = told_below({"left": [{"cursor": 7, "text": "User likes tea", "reason": "known: USER.md:5"}, 3]})
     assert heading == Heading("Found, and no edit made of it (1)")
     assert isinstance(line, Spans)

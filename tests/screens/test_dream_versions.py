@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import cast
 
 import pytest
 
 from nanomem_tui.agents.git import DamagedGit
 from nanomem_tui.dreams.blame import Versions
-from nanomem_tui.memory.turns.request import Saved
 from nanomem_tui.screens.dreams.dream_versions import VersionsScreen, version_lines
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 MEMORY = "memory/MEMORY.md"
 
 
 @pytest.fixture
-def home(sample: Callable[[str], Path]) -> Path:
+def home(sample):
     return sample("nb035")
 
 
-def screen(on: Console) -> VersionsScreen:
+def screen(on):
     return cast("VersionsScreen", on.screen)
 
 
-def shown(on: Console) -> list[str]:
+def shown(on):
     """The lines of the version that is shown, with sign and mark."""
     return [f"{row.line.sign}{'x' if row.gone else ' '} {row.line.text}" for row in screen(on).view.version]
 
 
-async def at_commit(on: Console, short: str) -> None:
+async def at_commit(on, short):
     await on.at(next(row.sha for row in on.screen.table.rows if row.sha.startswith(short)))
 
 
-def test_every_line_is_marked_against_the_version_before_and_against_now() -> None:
+def test_every_line_is_marked_against_the_version_before_and_against_now():
     lines = version_lines("# A\n- tea\n", "# A\n- coffee\n- cat\n", "- cat\n")
     marks = [(row.line.sign, row.line.text, row.gone) for row in lines]
     assert marks == [(" ", "# A", True), ("-", "- tea", False), ("+", "- coffee", True), ("+", "- cat", False)]
@@ -45,7 +42,7 @@ def test_every_line_is_marked_against_the_version_before_and_against_now() -> No
     assert version_lines(None, None, None) == ()
 
 
-async def test_it_opens_at_the_commit_and_the_file_of_the_dream_screen(home: Path) -> None:
+async def test_it_opens_at_the_commit_and_the_file_of_the_dream_screen(home):
     async with console(home, "dream", (160, 45)) as on:
         await at_commit(on, "51617caa")
         await on.press("V")
@@ -56,7 +53,7 @@ async def test_it_opens_at_the_commit_and_the_file_of_the_dream_screen(home: Pat
         assert on.screen.SCREEN == "dream"
 
 
-async def test_moving_through_time_by_arrows_and_from_file_to_file(home: Path) -> None:
+async def test_moving_through_time_by_arrows_and_from_file_to_file(home):
     async with console(home, "versions", (160, 45)) as on:
         await on.shows(f"{MEMORY} · ")
         await at_commit(on, "9847f2a3")
@@ -72,7 +69,7 @@ async def test_moving_through_time_by_arrows_and_from_file_to_file(home: Path) -
         await on.shows("SOUL.md · ", "SOUL.md  as of")
 
 
-async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(home: Path) -> None:
+async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(home):
     with open_workspace(home) as ws:
         sha = next(commit.sha for commit in ws.dream.commits() if commit.short == "9847f2a3")
         then = ws.dream.versions.text(sha, MEMORY)
@@ -93,7 +90,7 @@ async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(h
         await on.until(lambda: file.read_text() == before)
 
 
-async def test_only_what_one_change_did_to_the_file_is_taken_back(home: Path) -> None:
+async def test_only_what_one_change_did_to_the_file_is_taken_back(home):
     file = home / MEMORY
     assert "恒远" in file.read_text()
     async with console(home, "versions", (120, 40)) as on:
@@ -107,7 +104,7 @@ async def test_only_what_one_change_did_to_the_file_is_taken_back(home: Path) ->
 
 
 @pytest.mark.parametrize("file", ["SOUL.md", "USER.md", MEMORY])
-async def test_only_the_versions_of_the_file_are_listed_as_by_the_command(home: Path, file: str) -> None:
+async def test_only_the_versions_of_the_file_are_listed_as_by_the_command(home, file):
     with open_workspace(home) as ws:
         shas = [saved.sha for saved in ws.dream.versions.of_file(file)]
     async with console(home, "versions", (120, 40)) as on:
@@ -117,7 +114,7 @@ async def test_only_the_versions_of_the_file_are_listed_as_by_the_command(home: 
         await on.shows(f"{file} · {len(shas)} versions")
 
 
-async def test_another_file_is_shown_as_of_the_same_time(home: Path) -> None:
+async def test_another_file_is_shown_as_of_the_same_time(home):
     async with console(home, "versions", (160, 45)) as on:
         await at_commit(on, "53de1fe8")  # of MEMORY.md alone; the SOUL.md of then is of 8f7d870e
         await on.press("l")
@@ -125,7 +122,7 @@ async def test_another_file_is_shown_as_of_the_same_time(home: Path) -> None:
         assert (on.screen.table.cursor_id or "").startswith("8f7d870e")
 
 
-async def test_what_no_commit_holds_yet_is_a_version_of_its_own(home: Path) -> None:
+async def test_what_no_commit_holds_yet_is_a_version_of_its_own(home):
     (home / "USER.md").write_text((home / "USER.md").read_text() + "- plays chess\n")
     async with console(home, "versions", (140, 40)) as on:
         await on.press("l", "l", "g")
@@ -134,7 +131,7 @@ async def test_what_no_commit_holds_yet_is_a_version_of_its_own(home: Path) -> N
         await on.shows("that is the file as it is now")
 
 
-async def test_a_file_that_was_not_there_yet_says_so(demo: Path) -> None:
+async def test_a_file_that_was_not_there_yet_says_so(demo):
     async with console(demo, "versions", (120, 40)) as on:
         commits = on.app.ws.dream.commits()
         assert on.app.ws.dream.versions.text(commits[-1].sha, MEMORY) is not None
@@ -146,7 +143,7 @@ async def test_a_file_that_was_not_there_yet_says_so(demo: Path) -> None:
         await on.shows("there was no such file")
 
 
-async def test_where_no_version_is_kept_it_says_so(sample: Callable[[str], Path]) -> None:
+async def test_where_no_version_is_kept_it_says_so(sample):
     async with console(sample("ramfirst"), "versions") as on:
         await on.shows("No version of the memory files is kept yet")
         await on.press("t", "l", "n", "escape")
@@ -154,7 +151,7 @@ async def test_where_no_version_is_kept_it_says_so(sample: Callable[[str], Path]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)])
-async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> None:
+async def test_it_works_on_a_small_screen(home, size):
     async with console(home, "versions", size) as on:
         await on.press("j", "enter", "n")
         await on.until(lambda: shown(on))
@@ -162,13 +159,11 @@ async def test_it_works_on_a_small_screen(home: Path, size: tuple[int, int]) -> 
         assert on.screen.table.cursor == 2
 
 
-async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(home, monkeypatch):
     counted: list[str] = []
     counts = Versions.counts
 
-    def counting(self: Versions, saved: Saved, path: str) -> tuple[int, int]:
+    def counting(self, saved, path):
         counted.append(saved.sha)
         return counts(self, saved, path)
 
@@ -186,13 +181,11 @@ async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(
         assert len(counted) == len(set(counted)), "each once"
 
 
-async def test_a_version_that_cannot_be_read_is_not_counted_and_the_others_are(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_version_that_cannot_be_read_is_not_counted_and_the_others_are(home, monkeypatch):
     counts = Versions.counts
     tried: list[str] = []
 
-    def failing(self: Versions, saved: Saved, path: str) -> tuple[int, int]:
+    def failing(self, saved, path):
         tried.append(saved.sha)
         if saved.subject.startswith("revert"):
             raise DamagedGit("a blob is missing", saved.sha)

@@ -1,13 +1,10 @@
 """Dreams by schedule in the console: in a thread beside the keys, told in the bar, never at once and never unasked."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +15,11 @@ from nanomem_tui.dreams.entries import Skipped
 from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.dreams.service import Dreams
 from nanomem_tui.screens.base.diffs import result_words
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 
 @pytest.fixture
-def due(demo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def due(demo, monkeypatch):
     """A workspace whose schedule is on, whose last Dream is long ago, and in which one entry waits."""
     monkeypatch.setenv("NANOMEM_DREAM_SCHEDULE", "on")
     with open_workspace(demo) as ws:
@@ -35,21 +32,21 @@ def due(demo: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return demo
 
 
-def waiting(workspace: Path) -> int:
+def waiting(workspace):
     with open_workspace(workspace) as ws:
         return len(ws.dream.queue().waiting)
 
 
-def schedule(on: Console, minutes: float = 10) -> Scheduler:
+def schedule(on, minutes=10):
     """That of a console which was opened so long ago."""
     return Scheduler(on.app, on.app.opening, clock.now() - timedelta(minutes=minutes))
 
 
-def idle(on: Console) -> bool:
+def idle(on):
     return all(worker.is_finished for worker in on.app.workers if worker.group == "schedule")
 
 
-def test_what_waits_behind_a_dream_is_told_where_no_bar_cuts_it() -> None:
+def test_what_waits_behind_a_dream_is_told_where_no_bar_cuts_it():
     result = DreamResult(20, 0, 20, (), files={"memory/MEMORY.md": (4, 0)}, remaining=74)
     assert result_words(result) == "Dream: MEMORY.md +4 -0 from 20 of 94 entries (u undoes it)"
     assert result_words(replace(result, remaining=0)) == "Dream: MEMORY.md +4 -0 from 20 entries (u undoes it)"
@@ -59,7 +56,7 @@ def test_what_waits_behind_a_dream_is_told_where_no_bar_cuts_it() -> None:
     assert result_words(found) == "Dream: read 20 of 94 entries; nothing changed; 1 fact found: known (1)"
 
 
-async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:
+async def test_a_dream_that_is_due_is_made_and_told(due):
     before = waiting(due)
     async with console(due, "dream") as on:
         commits = len(on.ids)
@@ -72,7 +69,7 @@ async def test_a_dream_that_is_due_is_made_and_told(due: Path) -> None:
     assert waiting(due) == 0
 
 
-async def test_who_only_has_a_look_changes_nothing(due: Path) -> None:
+async def test_who_only_has_a_look_changes_nothing(due):
     before = waiting(due)
     async with console(due, "items") as on:
         schedule(on, minutes=BEFORE_DREAMING.total_seconds() / 60 - 1).check_schedule()
@@ -81,7 +78,7 @@ async def test_who_only_has_a_look_changes_nothing(due: Path) -> None:
     assert waiting(due) == before
 
 
-async def test_the_status_says_whether_it_is_on_and_why_not(due: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_status_says_whether_it_is_on_and_why_not(due, monkeypatch):
     async with console(due, "status") as on:
         await on.shows("Dream schedule", "every 2 h, one is due")
     monkeypatch.setenv("NANOMEM_DREAM_SCHEDULE", "off")
@@ -91,7 +88,7 @@ async def test_the_status_says_whether_it_is_on_and_why_not(due: Path, monkeypat
         await on.until(lambda: idle(on))
 
 
-async def test_a_failure_is_a_notice_and_keys_go_on(due: Path) -> None:
+async def test_a_failure_is_a_notice_and_keys_go_on(due):
     (due / "USER.md").write_bytes(b"\xff")
     async with console(due, "items") as on:
         schedule(on).check_schedule()
@@ -100,14 +97,14 @@ async def test_a_failure_is_a_notice_and_keys_go_on(due: Path) -> None:
         assert on.screen.SCREEN == "lessons"
 
 
-async def test_leaving_ends_a_dream_between_two_steps(due: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_leaving_ends_a_dream_between_two_steps(due, monkeypatch):
     begun, left = threading.Event(), threading.Event()
     real = Dreams.run
 
-    def slow(self: Dreams, **options: object) -> object:
+    def slow(self, **options):
         begun.set()
         left.wait(60)
-        return real(self, **options)  # type: ignore[arg-type]
+        return real(self, **options)
 
     monkeypatch.setattr(Dreams, "run", slow)
     before = waiting(due)

@@ -1,23 +1,20 @@
 """The Duplicates screen: what says the same side by side, one key for each decision, and nothing lost by any."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from tests.review.lookers import look_for_junk
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 DISK = "The backup disk is kept in the top drawer of the desk"
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A home with two sure clusters, one that is near, and one across scopes."""
     look_for_junk(monkeypatch, junk=False)
     made = make_home(tmp_path)
@@ -31,20 +28,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def rows(home: Path) -> dict[str, tuple[object, ...]]:
+def rows(home):
     with open_workspace(home) as ws:
         return {item.id: item[:-1] for item in ws.items.all()}
 
 
-def grades(on: Console) -> list[str]:
+def grades(on):
     return [row.grade for row in on.screen.table.rows]
 
 
-async def at_first(on: Console, grade: str) -> None:
+async def at_first(on, grade):
     await on.at(next(on.screen.row_id(row) for row in on.screen.table.rows if row.grade == grade))
 
 
-async def test_the_members_stand_side_by_side_with_what_differs(home: Path) -> None:
+async def test_the_members_stand_side_by_side_with_what_differs(home):
     async with console(home, "inbox", (150, 40)) as on:
         await on.press("l")
         assert on.screen.SCREEN == "duplicates"
@@ -56,14 +53,14 @@ async def test_the_members_stand_side_by_side_with_what_differs(home: Path) -> N
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)])
-async def test_a_small_screen_shows_the_list_then_the_members(home: Path, size: tuple[int, int]) -> None:
+async def test_a_small_screen_shows_the_list_then_the_members(home, size):
     async with console(home, "duplicates", size) as on:
         await on.shows("Words that stay")
         await on.press("enter")
         await on.shows("1 of 3", "proposed to stay")
 
 
-async def test_a_merge_takes_the_one_proposed_and_u_brings_all_back(home: Path) -> None:
+async def test_a_merge_takes_the_one_proposed_and_u_brings_all_back(home):
     before = rows(home)
     async with console(home, "duplicates") as on:
         kept = on.screen.table.rows[0].kept.id
@@ -76,7 +73,7 @@ async def test_a_merge_takes_the_one_proposed_and_u_brings_all_back(home: Path) 
     assert rows(home) == before
 
 
-async def test_a_merge_in_the_detail_takes_the_one_at_the_cursor(home: Path) -> None:
+async def test_a_merge_in_the_detail_takes_the_one_at_the_cursor(home):
     async with console(home, "duplicates", (150, 40)) as on:
         cluster = on.screen.table.rows[0]
         await on.press("tab", "n", "m")
@@ -84,7 +81,7 @@ async def test_a_merge_in_the_detail_takes_the_one_at_the_cursor(home: Path) -> 
     assert {*cluster.ids} & rows(home).keys() == {cluster.ids[1]}
 
 
-async def test_what_is_kept_is_not_asked_again(home: Path) -> None:
+async def test_what_is_kept_is_not_asked_again(home):
     before = rows(home)
     async with console(home, "duplicates") as on:
         await on.press("+")
@@ -94,7 +91,7 @@ async def test_what_is_kept_is_not_asked_again(home: Path) -> None:
     assert rows(home) == before
 
 
-async def test_the_others_are_disabled_or_deleted(home: Path) -> None:
+async def test_the_others_are_disabled_or_deleted(home):
     async with console(home, "duplicates") as on:
         first, second = on.screen.table.rows[:2]
         await on.press("x")
@@ -106,7 +103,7 @@ async def test_the_others_are_disabled_or_deleted(home: Path) -> None:
     assert {*second.ids} & now.keys() == {second.kept.id}
 
 
-async def test_several_go_together_only_where_each_is_sure(home: Path) -> None:
+async def test_several_go_together_only_where_each_is_sure(home):
     before = rows(home)
     async with console(home, "duplicates", (120, 40)) as on:
         await on.press("*", "m")
@@ -123,7 +120,7 @@ async def test_several_go_together_only_where_each_is_sure(home: Path) -> None:
     assert rows(home) == before
 
 
-async def test_items_of_two_scopes_wait_for_the_one_that_is_chosen(home: Path) -> None:
+async def test_items_of_two_scopes_wait_for_the_one_that_is_chosen(home):
     async with console(home, "duplicates", (150, 40)) as on:
         await at_first(on, "scopes")
         cluster = on.screen.table.cursor_row
@@ -137,7 +134,7 @@ async def test_items_of_two_scopes_wait_for_the_one_that_is_chosen(home: Path) -
     assert {*cluster.ids} & rows(home).keys() == {cluster.ids[1]}
 
 
-async def test_what_is_not_seen_is_shown_before_it_is_merged(home: Path) -> None:
+async def test_what_is_not_seen_is_shown_before_it_is_merged(home):
     async with console(home, "duplicates", (80, 24)) as on:
         await at_first(on, "near")
         await on.press("m")
@@ -146,7 +143,7 @@ async def test_what_is_not_seen_is_shown_before_it_is_merged(home: Path) -> None
         assert len(on.ids) == 4
 
 
-async def test_a_filter_finds_by_any_member_and_by_grade(home: Path) -> None:
+async def test_a_filter_finds_by_any_member_and_by_grade(home):
     async with console(home, "duplicates") as on:
         on.screen.filter_by("sure:yes")
         await on.until(lambda: grades(on) == ["same", "same"])
@@ -154,7 +151,7 @@ async def test_a_filter_finds_by_any_member_and_by_grade(home: Path) -> None:
         await on.until(lambda: grades(on) == ["near"])
 
 
-async def test_an_item_tells_what_was_merged_into_it(home: Path) -> None:
+async def test_an_item_tells_what_was_merged_into_it(home):
     async with console(home, "duplicates", (150, 45)) as on:
         kept = on.screen.table.rows[0].kept.id
         await on.press("m", "1")
@@ -162,9 +159,7 @@ async def test_an_item_tells_what_was_merged_into_it(home: Path) -> None:
         await on.shows("Merged from (3)", "0 hits", "Captured again in any of these words")
 
 
-async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_come(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_put_off_here_is_put_off_in_the_inbox_until_its_time_has_come(home, monkeypatch):
     monkeypatch.undo()  # the finders as they are
     async with console(home, "duplicates") as on:
         await on.until(lambda: on.ids)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.screens.merge_dialog import MergeScreen
 from nanomem_tui.widgets.dialogs import EditScreen
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 
 @pytest.mark.slow
-async def test_a_line_that_is_written_while_a_person_types_is_kept(demo: Path) -> None:
+async def test_a_line_that_is_written_while_a_person_types_is_kept(demo):
     path = demo / "USER.md"
     async with console(demo, "files") as on:
         await on.at("USER.md")
@@ -36,7 +33,7 @@ THEIRS = "# User\n- one line of the agent\n- kept\n- two line of the agent\n- ne
 
 
 @asynccontextmanager
-async def both_wrote(demo: Path) -> AsyncIterator[tuple[Console, Path]]:
+async def both_wrote(demo):
     """A person changed the last line, somebody else that one and two more; the person has pressed save."""
     path = demo / "USER.md"
     path.write_text(THREE)
@@ -51,7 +48,7 @@ async def both_wrote(demo: Path) -> AsyncIterator[tuple[Console, Path]]:
         yield on, path
 
 
-async def test_lines_that_both_changed_are_merged_by_the_person(demo: Path) -> None:
+async def test_lines_that_both_changed_are_merged_by_the_person(demo):
     async with both_wrote(demo) as (on, path):
         await on.shows("1 of 1, line 4: not decided", "the file now", "- two line of the agent", "- two line of mine")
         await on.press("ctrl+s")
@@ -70,7 +67,7 @@ async def test_lines_that_both_changed_are_merged_by_the_person(demo: Path) -> N
 @pytest.mark.parametrize(
     ("key", "line"), [("1", "- two line of the agent\n- new of the agent"), ("2", "- two line of mine")]
 )
-async def test_one_side_is_taken(demo: Path, key: str, line: str) -> None:
+async def test_one_side_is_taken(demo, key, line):
     async with both_wrote(demo) as (on, path):
         await on.press(key)
         await on.press("ctrl+s")
@@ -81,7 +78,7 @@ async def test_one_side_is_taken(demo: Path, key: str, line: str) -> None:
         assert path.read_text().endswith(line)
 
 
-async def test_it_comes_back_when_the_file_changed_once_more(demo: Path) -> None:
+async def test_it_comes_back_when_the_file_changed_once_more(demo):
     async with both_wrote(demo) as (on, path):
         await on.press("2")
         path.write_text(THEIRS.replace("- two line of the agent", "- two line of the agent again"))
@@ -92,7 +89,7 @@ async def test_it_comes_back_when_the_file_changed_once_more(demo: Path) -> None
         await on.until(lambda: "two line of mine" in path.read_text())
 
 
-async def test_what_was_typed_is_kept_when_the_merge_is_put_away(demo: Path) -> None:
+async def test_what_was_typed_is_kept_when_the_merge_is_put_away(demo):
     async with both_wrote(demo) as (on, path):
         await on.press("escape")
         await on.until(lambda: not isinstance(on.app.screen, MergeScreen))
@@ -104,7 +101,7 @@ async def test_what_was_typed_is_kept_when_the_merge_is_put_away(demo: Path) -> 
         assert "- two line of the agent\n" in path.read_text()
 
 
-async def test_it_is_written_on_by_hand(demo: Path) -> None:
+async def test_it_is_written_on_by_hand(demo):
     async with both_wrote(demo) as (on, path):
         await on.press("e")
         await on.until(lambda: isinstance(on.app.screen, EditScreen))
@@ -114,15 +111,13 @@ async def test_it_is_written_on_by_hand(demo: Path) -> None:
         assert all(line in path.read_text() for line in ("two line of mine", "two line of the agent\n"))
 
 
-async def test_an_edit_beside_damaged_versions_is_made_undone_and_told(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_edit_beside_damaged_versions_is_made_undone_and_told(demo, monkeypatch):
     path = demo / "USER.md"
     before = path.read_bytes()
     (demo / ".git/HEAD").unlink()
     said: list[tuple[str, str, str]] = []
 
-    def heard(_: NanomemApp, message: str, *, title: str, severity: str, **__: Any) -> None:
+    def heard(_, message, *, title, severity, **__):
         said.append((severity, title, message))
 
     monkeypatch.setattr(NanomemApp, "notify", heard)  # a notice is gone after some seconds

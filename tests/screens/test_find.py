@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ LINES = (
 
 
 @pytest.fixture
-def talked(demo: Path) -> Path:
+def talked(demo):
     """The demonstration with one more conversation."""
     folder = next(path for path in demo.parent.rglob(key_to_name("slack:C0LANTERN"))).parent
     lines: list[dict[str, object]] = [{"_type": "metadata", "key": "cli:puppy", "metadata": {}}]
@@ -32,7 +31,7 @@ def talked(demo: Path) -> Path:
 
 
 @pytest.mark.slow
-async def test_a_question_finds_the_answer_and_shows_it_between_its_neighbours(talked: Path) -> None:
+async def test_a_question_finds_the_answer_and_shows_it_between_its_neighbours(talked):
     async with console(talked, "sessions") as on:
         await on.press("F")
         await on.type("where are the papers of the pupy adoption")
@@ -46,7 +45,7 @@ async def test_a_question_finds_the_answer_and_shows_it_between_its_neighbours(t
         await on.until(lambda: on.screen.table.cursor_id == "cli:puppy")
 
 
-async def test_exact_hits_stay_first(talked: Path) -> None:
+async def test_exact_hits_stay_first(talked):
     async with console(talked, "sessions") as on:
         await on.press("F")
         await on.type("puppy papers")
@@ -57,7 +56,7 @@ async def test_exact_hits_stay_first(talked: Path) -> None:
         assert rows[0].after[0] == "assistant: In the blue folder, under the passports."
 
 
-async def test_a_small_screen_keeps_the_whole_list(talked: Path) -> None:
+async def test_a_small_screen_keeps_the_whole_list(talked):
     async with console(talked, "sessions", (60, 20)) as on:
         await on.press("F")
         await on.type("puppy")
@@ -65,15 +64,13 @@ async def test_a_small_screen_keeps_the_whole_list(talked: Path) -> None:
         assert not on.app.screen.query_one("#context").display
 
 
-async def test_keys_are_answered_while_the_nearest_are_looked_for(
-    talked: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_keys_are_answered_while_the_nearest_are_looked_for(talked, monkeypatch):
     asked: list[str] = []
 
-    def slowly(self: Conversations, query: str, *args: object, stop: object, **more: object) -> ConversationRecall:
+    def slowly(self, query, *args, stop, **more):
         asked.append(query)
         end = time.monotonic() + 60
-        while not stop() and time.monotonic() < end:  # type: ignore[operator]
+        while not stop() and time.monotonic() < end:
             time.sleep(0.01)
         return ConversationRecall(())
 

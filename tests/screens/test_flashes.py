@@ -4,7 +4,6 @@ selection."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import Workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 pytestmark = pytest.mark.slow  # whole screens; `make test` ends within its minutes
 
@@ -33,12 +32,12 @@ WRITES: dict[str, Write] = {
 """What is written beside each screen; the key is that of a row below the cursor."""
 
 
-def flashed(on: Console, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def flashed(on, monkeypatch):
     """The rows that will have stood out from now on."""
     seen: list[str] = []
     flash = LineTable.flash
 
-    def noted(table: LineTable[object], ids: frozenset[str]) -> None:
+    def noted(table, ids):
         if table is on.screen.table:
             seen.extend(ids)
         flash(table, ids)
@@ -48,7 +47,7 @@ def flashed(on: Console, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WRITES)
-async def test_what_others_write_stands_out(demo: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_others_write_stands_out(demo, name, monkeypatch):
     with open_workspace(demo) as ws:  # so that every list has a row to stand on
         ws.journal.add("a first entry")
         ws.engine.begin_turn(TurnInput("cli:w", "cli", "w", text="a first turn"))

@@ -1,9 +1,5 @@
 """Jump to anything, bookmarks and named filters, by keys."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.workspace import open_workspace
@@ -13,7 +9,7 @@ NAMES |= {"|": "vertical_line", "'": "apostrophe", ";": "semicolon", "#": "numbe
 
 
 @pytest.fixture
-def boats(tmp_path: Path) -> Path:
+def boats(tmp_path):
     workspace = tmp_path / "home" / "workspace"
     workspace.mkdir(parents=True)
     with open_workspace(workspace) as ws:
@@ -23,7 +19,7 @@ def boats(tmp_path: Path) -> Path:
     return workspace
 
 
-async def test_typing_finds_anything_and_enter_goes_there(boats: Path) -> None:
+async def test_typing_finds_anything_and_enter_goes_there(boats):
     async with console(boats, "items", (80, 24)) as on:
         await on.press("J")
         await on.shows("Jump to anything", "Ledger")
@@ -41,7 +37,7 @@ async def test_typing_finds_anything_and_enter_goes_there(boats: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo: Path) -> None:
+async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo):
     with open_workspace(demo) as ws:
         goal = ws.records.list_records("goal")[-1]
         fact = ws.facts.all()[5]
@@ -58,7 +54,7 @@ async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo: Pat
         await on.until(lambda: on.screen.SCREEN == "knowledge" and on.screen.table.cursor_id == fact.id)
 
 
-async def test_a_bookmark_is_set_found_and_removed(boats: Path) -> None:
+async def test_a_bookmark_is_set_found_and_removed(boats):
     async with console(boats, "items") as on:
         assert not on.app.ws.paths.habits.exists()
         await on.press("j", ";")
@@ -78,7 +74,7 @@ async def test_a_bookmark_is_set_found_and_removed(boats: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_filter_gets_a_name_and_is_chosen_by_it(boats: Path) -> None:
+async def test_a_filter_gets_a_name_and_is_chosen_by_it(boats):
     async with console(boats, "items") as on:
         await on.press("/")
         await on.type("boat")

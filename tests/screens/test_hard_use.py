@@ -1,9 +1,6 @@
 """A terminal of ten columns, a megabyte in a field, a keymap that is wrong: told in words, and nothing is harmed."""
 
-from __future__ import annotations
-
 import time
-from pathlib import Path
 
 import pytest
 from textual import events
@@ -16,16 +13,14 @@ from tests.store.homes import make_home
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     return make_home(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("size", "said"), [((10, 5), "too small"), ((40, 12), "nanomem needs 60x20"), ((59, 24), "60x20")]
 )
-async def test_a_small_terminal_says_so_and_no_key_does_what_cannot_be_seen(
-    workspace: Path, size: tuple[int, int], said: str
-) -> None:
+async def test_a_small_terminal_says_so_and_no_key_does_what_cannot_be_seen(workspace, size, said):
     async with console(workspace, "items", (80, 24)) as on:
         await on.press("j")
         at, before = on.screen.table.cursor_id, list(on.screen.listing.rows)
@@ -39,7 +34,7 @@ async def test_a_small_terminal_says_so_and_no_key_does_what_cannot_be_seen(
         assert not on.screen.table.selected
 
 
-async def test_it_starts_in_a_terminal_of_ten_columns_and_can_be_left(workspace: Path) -> None:
+async def test_it_starts_in_a_terminal_of_ten_columns_and_can_be_left(workspace):
     async with console(workspace, "items", (10, 5)) as on:
         assert "too small" in on.text
         await on.press("q")
@@ -47,7 +42,7 @@ async def test_it_starts_in_a_terminal_of_ten_columns_and_can_be_left(workspace:
 
 
 @pytest.mark.slow
-async def test_dialogs_follow_a_terminal_that_shrinks_and_grows(workspace: Path) -> None:
+async def test_dialogs_follow_a_terminal_that_shrinks_and_grows(workspace):
     async with console(workspace, "items", (160, 45)) as on:
         for opens in ("J", "?", ":", "e", "'", "i"):
             await on.press(opens)
@@ -58,7 +53,7 @@ async def test_dialogs_follow_a_terminal_that_shrinks_and_grows(workspace: Path)
 
 
 @pytest.mark.parametrize("opens", ["/", "J", ":", "|"])
-async def test_a_megabyte_that_is_pasted_into_a_field_is_cut_in_words(workspace: Path, opens: str) -> None:
+async def test_a_megabyte_that_is_pasted_into_a_field_is_cut_in_words(workspace, opens):
     async with console(workspace, "items", (80, 24)) as on:
         await on.press(opens)
         start = time.process_time()
@@ -81,7 +76,7 @@ async def test_a_megabyte_that_is_pasted_into_a_field_is_cut_in_words(workspace:
         ('[keys]\nfly = "f"\ndelete = "x"', "no action “fly”; and 1 more: nanomem config show"),
     ],
 )
-async def test_a_wrong_theme_or_keymap_is_told_and_the_console_starts(workspace: Path, text: str, said: str) -> None:
+async def test_a_wrong_theme_or_keymap_is_told_and_the_console_starts(workspace, text, said):
     file = paths.find_workspace(workspace).settings
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -93,9 +88,7 @@ async def test_a_wrong_theme_or_keymap_is_told_and_the_console_starts(workspace:
         assert on.screen.table.cursor == 1
 
 
-async def test_without_colour_what_is_chosen_is_marked_with_signs(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_colour_what_is_chosen_is_marked_with_signs(workspace, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("NANOMEM_THEME", "dracula")
     with open_workspace(workspace) as ws:
@@ -108,7 +101,7 @@ async def test_without_colour_what_is_chosen_is_marked_with_signs(
         assert lines[4][2] == "-"
 
 
-async def test_when_the_only_hit_of_a_filter_is_deleted_the_filter_is_why_no_row_is_shown(demo: Path) -> None:
+async def test_when_the_only_hit_of_a_filter_is_deleted_the_filter_is_why_no_row_is_shown(demo):
     async with console(demo, "items") as on:
         total = len(on.ids)
         await on.press("slash")

@@ -1,9 +1,5 @@
 """Editing in the console: what was not typed over keeps its bytes, whatever cannot be seen in it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -35,7 +31,7 @@ TEXTS = [
         (b"\xff\xfe" + HIDDEN.encode("utf-16-le"), "- last\n".encode("utf-16-le")),
     ],
 )
-async def test_a_line_that_is_added_to_a_file_changes_no_other(demo: Path, data: bytes, typed: bytes) -> None:
+async def test_a_line_that_is_added_to_a_file_changes_no_other(demo, data, typed):
     path = demo / "USER.md"
     path.write_bytes(data)
     async with console(demo, "files") as on:
@@ -48,7 +44,7 @@ async def test_a_line_that_is_added_to_a_file_changes_no_other(demo: Path, data:
         await on.until(lambda: path.read_bytes() == data)
 
 
-async def test_what_is_typed_at_the_end_of_an_item_changes_nothing_before_it(demo: Path) -> None:
+async def test_what_is_typed_at_the_end_of_an_item_changes_nothing_before_it(demo):
     with open_workspace(demo) as ws:
         key = ws.items.add("\n".join(TEXTS))[0].changes[0].key
     async with console(demo, "items") as on:
@@ -61,7 +57,7 @@ async def test_what_is_typed_at_the_end_of_an_item_changes_nothing_before_it(dem
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_only_what_was_typed_over_becomes_another(text: str) -> None:
+def test_only_what_was_typed_over_becomes_another(text):
     shown = editable(text)
     assert typed_over(text, shown, f"so {shown} END") == f"so {text} END"
     twice = f"{text}\n{text}"
@@ -71,13 +67,13 @@ def test_only_what_was_typed_over_becomes_another(text: str) -> None:
     assert typed_over(other, editable(other), "\n".join(["- c", *moved[1:-1], "- a"])).startswith(f"- c\n- {text}\n- a")
 
 
-def test_a_picture_that_is_deleted_is_gone_and_its_neighbour_stays() -> None:
+def test_a_picture_that_is_deleted_is_gone_and_its_neighbour_stays():
     before = "\u200f\u200ex\u200f"
     shown = editable(before)
     assert typed_over(before, shown, shown.removeprefix(editable("\u200f"))) == "\u200ex\u200f"
     assert typed_over(before, shown, "x") == "x"
 
 
-def test_new_lines_end_as_the_others_do() -> None:
+def test_new_lines_end_as_the_others_do():
     assert typed_over("a\r\nb\r\n", "a\nb\n", "a\nnew\nb\n") == "a\r\nnew\r\nb\r\n"
     assert typed_over("a\r\nb\nc", "a\nb\nc", "a\nnew\nb\nc") == "a\r\nnew\nb\nc"

@@ -1,9 +1,5 @@
 """The Inbox screen: what was held back is seen with its reason, decided on by one key, and every decision undone."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -13,17 +9,17 @@ from tests.memory.test_inbox import hold, hold_lesson
 from tests.memory.turns import turn
 from tests.review.lookers import look_for_junk
 from tests.review.test_waiting import ADD, REMOVE, REPLACE, TEXT, USER, hold_edits
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 
 @pytest.fixture(autouse=True)
-def _nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_else(monkeypatch):
     """What is found among the items of the demonstration is a matter of other tests."""
     look_for_junk(monkeypatch, junk=False)
 
 
 @pytest.fixture
-def held(demo: Path) -> Path:
+def held(demo):
     """A workspace where two items and a lesson wait."""
     with open_workspace(demo) as ws:
         hold(ws, 1)
@@ -32,16 +28,16 @@ def held(demo: Path) -> Path:
     return demo
 
 
-def recalled(workspace: Path, row_id: str) -> bool:
+def recalled(workspace, row_id):
     with open_workspace(workspace) as ws:
         return row_id in {row.id for row in (*ws.items.all(), *ws.lessons.all())}
 
 
-def bar(on: Console) -> str:
+def bar(on):
     return on.screen.query_one(StatusBar).text
 
 
-async def test_what_waits_is_counted_and_a_key_away(held: Path) -> None:
+async def test_what_waits_is_counted_and_a_key_away(held):
     async with console(held, "items", (80, 24)) as on:
         assert "held_1" not in on.ids, "it is in no list of what is remembered"
         await on.until(lambda: "3 in the inbox" in bar(on))
@@ -56,7 +52,7 @@ async def test_what_waits_is_counted_and_a_key_away(held: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo: Path) -> None:
+async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo):
     with open_workspace(demo) as ws:
         chat = {"channel": "telegram", "chat_id": "42", "sender_id": "ana"}
         key = ws.items.add("I keep bees on the roof", scope_type="user", **chat)[1].id
@@ -76,7 +72,7 @@ async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo: Path) -
         await on.until(lambda: on.ids == [proposal])
 
 
-async def test_nothing_waits_says_what_would(demo: Path) -> None:
+async def test_nothing_waits_says_what_would(demo):
     async with console(demo, "inbox") as on:
         assert "Nothing wants you." in on.text
         assert "in the inbox" not in bar(on)
@@ -84,7 +80,7 @@ async def test_nothing_waits_says_what_would(demo: Path) -> None:
         await on.shows("keep: there is no row here")
 
 
-async def test_one_key_accepts_and_undo_puts_it_back(held: Path) -> None:
+async def test_one_key_accepts_and_undo_puts_it_back(held):
     async with console(held, "inbox") as on:
         await on.at("held_1")
         await on.press("plus")
@@ -99,7 +95,7 @@ async def test_one_key_accepts_and_undo_puts_it_back(held: Path) -> None:
     assert not recalled(held, "held_1")
 
 
-async def test_selected_ones_are_rejected_together(held: Path) -> None:
+async def test_selected_ones_are_rejected_together(held):
     async with console(held, "inbox") as on:
         await on.press("asterisk", "minus")
         await on.until(lambda: on.ids == [])
@@ -108,7 +104,7 @@ async def test_selected_ones_are_rejected_together(held: Path) -> None:
         await on.until(lambda: len(on.ids) == 3)
 
 
-async def test_it_is_accepted_with_other_words(held: Path) -> None:
+async def test_it_is_accepted_with_other_words(held):
     async with console(held, "inbox") as on:
         await on.at("lesson_held")
         await on.press("e")
@@ -122,14 +118,14 @@ async def test_it_is_accepted_with_other_words(held: Path) -> None:
         assert ws.lessons.get("lesson_held").enabled
 
 
-async def test_the_status_screen_says_that_something_waits(held: Path) -> None:
+async def test_the_status_screen_says_that_something_waits(held):
     async with console(held, "status") as on:
         await on.until(lambda: {row.name: row.value for row in on.screen.table.rows}.get("Inbox") is not None)
         assert "3 things held back, for you to judge" in on.text
 
 
 @pytest.fixture
-def dreamt(demo: Path) -> Path:
+def dreamt(demo):
     """A workspace where an item and three edits of a Dream wait."""
     with open_workspace(demo) as ws:
         hold(ws, 1)
@@ -137,7 +133,7 @@ def dreamt(demo: Path) -> Path:
     return demo
 
 
-async def test_an_edit_is_a_row_with_both_lines_and_what_asks_for_it(dreamt: Path) -> None:
+async def test_an_edit_is_a_row_with_both_lines_and_what_asks_for_it(dreamt):
     async with console(dreamt, "inbox", (80, 24)) as on:
         await on.until(lambda: len(on.ids) == 4)
         await on.until(lambda: "4 in the inbox" in bar(on))
@@ -149,8 +145,8 @@ async def test_an_edit_is_a_row_with_both_lines_and_what_asks_for_it(dreamt: Pat
 
 
 @pytest.mark.slow
-async def test_edits_are_accepted_rejected_reworded_and_undone(dreamt: Path) -> None:
-    def user() -> str:
+async def test_edits_are_accepted_rejected_reworded_and_undone(dreamt):
+    def user():
         return (dreamt / USER).read_text()
 
     async with console(dreamt, "inbox") as on:
@@ -176,7 +172,7 @@ async def test_edits_are_accepted_rejected_reworded_and_undone(dreamt: Path) -> 
         assert user() == TEXT
 
 
-async def test_an_edit_whose_line_is_gone_says_so_and_stays(dreamt: Path) -> None:
+async def test_an_edit_whose_line_is_gone_says_so_and_stays(dreamt):
     async with console(dreamt, "inbox") as on:
         (dreamt / USER).write_text("# User\n\n- lives in Bremen\n")
         await on.press("asterisk", "plus")
@@ -193,7 +189,7 @@ async def test_an_edit_whose_line_is_gone_says_so_and_stays(dreamt: Path) -> Non
         assert len(on.ids) == 1
 
 
-async def test_words_that_are_no_line_stay_in_the_editor_until_they_are_mended(dreamt: Path) -> None:
+async def test_words_that_are_no_line_stay_in_the_editor_until_they_are_mended(dreamt):
     async with console(dreamt, "inbox", (80, 24)) as on:
         add = max(key for key in on.ids if key.startswith("hunk_"))
         await on.at(add)

@@ -1,7 +1,5 @@
 """The Items screen: what is believed is seen, found and corrected by keys, and every correction can be taken back."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -10,7 +8,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -27,21 +25,21 @@ from nanomem_tui.screens.base.forms import read_fields
 from nanomem_tui.screens.sessions import SessionsScreen
 from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.dialogs import EditScreen
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 Sample = Callable[[str], Path]
 
 
-def texts(on: Console) -> list[str]:
+def texts(on):
     return [row.text for row in on.screen.table.rows]
 
 
-def stored(workspace: Path) -> dict[str, str]:
+def stored(workspace):
     with open_workspace(workspace) as ws:
         return {item.id: item.text for item in ws.items.all()}
 
 
-async def test_every_item_is_listed_newest_first_and_a_filter_narrows_until_esc(sample: Sample) -> None:
+async def test_every_item_is_listed_newest_first_and_a_filter_narrows_until_esc(sample):
     workspace = sample("ramfirst")
     async with console(workspace, "items") as on:
         assert len(on.ids) == 156
@@ -55,7 +53,7 @@ async def test_every_item_is_listed_newest_first_and_a_filter_narrows_until_esc(
         await on.until(lambda: len(on.ids) == 156, "all rows")
 
 
-async def test_columns_leave_as_the_width_shrinks(demo: Path) -> None:
+async def test_columns_leave_as_the_width_shrinks(demo):
     async with console(demo, "items", (200, 30)) as on:
         assert all(title in on.text for title in ("Kind", "Scope", "Hits", "Age"))
         await on.resize(62, 24)
@@ -63,7 +61,7 @@ async def test_columns_leave_as_the_width_shrinks(demo: Path) -> None:
         assert "Scope" not in on.text
 
 
-async def test_a_row_is_disabled_its_detail_says_so_and_undo_takes_it_back(demo: Path) -> None:
+async def test_a_row_is_disabled_its_detail_says_so_and_undo_takes_it_back(demo):
     async with console(demo, "items") as on:
         first = on.ids[0]
         await on.shows(first, "importance", "No change by nanomem yet.")
@@ -84,12 +82,10 @@ async def test_a_row_is_disabled_its_detail_says_so_and_undo_takes_it_back(demo:
         assert not on.screen.table.cursor_row.enabled
 
 
-async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_once(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_once(demo, monkeypatch):
     seen, go_on = threading.Event(), threading.Event()
 
-    def slow_look(*args: Any) -> Any:
+    def slow_look(*args):
         state = look_at_workspace(*args)
         seen.set()
         assert go_on.wait(60)
@@ -106,7 +102,7 @@ async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_onc
         await on.shows("undo: disable")
 
 
-async def test_one_row_is_deleted_at_once_and_the_cursor_stands_on_the_next(demo: Path) -> None:
+async def test_one_row_is_deleted_at_once_and_the_cursor_stands_on_the_next(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await on.press("j", "d")
@@ -120,14 +116,14 @@ async def test_one_row_is_deleted_at_once_and_the_cursor_stands_on_the_next(demo
         assert on.screen.table.cursor_id == before[-2]
 
 
-async def test_keys_typed_fast_each_act_on_what_the_one_before_left(demo: Path) -> None:
+async def test_keys_typed_fast_each_act_on_what_the_one_before_left(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await on.pilot.press("d", "d", "d")
         await on.until(lambda: on.ids == before[3:], "three rows gone")
 
 
-async def test_several_rows_are_shown_before_they_are_deleted(demo: Path) -> None:
+async def test_several_rows_are_shown_before_they_are_deleted(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await on.press("space", "space", "d", "n")
@@ -144,7 +140,7 @@ async def test_several_rows_are_shown_before_they_are_deleted(demo: Path) -> Non
         assert set(on.ids) == set(before)
 
 
-async def test_an_edit_is_kept_and_one_that_is_left_twice_changes_nothing(demo: Path) -> None:
+async def test_an_edit_is_kept_and_one_that_is_left_twice_changes_nothing(demo):
     async with console(demo, "items") as on:
         item = on.screen.table.cursor_row
         before = texts(on)
@@ -162,12 +158,10 @@ async def test_an_edit_is_kept_and_one_that_is_left_twice_changes_nothing(demo: 
     assert stored(demo)[item.id] == item.text + " indeed"
 
 
-async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(demo, monkeypatch):
     async with console(demo, "items") as on:
 
-        def full(*_args: object, **_named: object) -> None:
+        def full(*_args, **_named):
             raise DiskFull("no space left", "ledger", "free some space")
 
         monkeypatch.setattr(on.app.ws.store.writer, "perform", full)
@@ -180,7 +174,7 @@ async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(
         await on.until(lambda: texts(on)[0] == "a long thought")
 
 
-async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo: Path) -> None:
+async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo):
     async with console(demo, "items") as on:
         row = on.screen.table.cursor_row
         await on.pilot.press("e")
@@ -196,7 +190,7 @@ async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo: 
     assert stored(demo)[row.id] == f"{row.text} mine"
 
 
-async def test_a_new_item_stands_on_top_under_the_cursor_and_can_be_pinned(demo: Path) -> None:
+async def test_a_new_item_stands_on_top_under_the_cursor_and_can_be_pinned(demo):
     async with console(demo, "items") as on:
         await on.pilot.press("G", "a")
         await on.type("the boiler is serviced in May")
@@ -208,11 +202,11 @@ async def test_a_new_item_stands_on_top_under_the_cursor_and_can_be_pinned(demo:
         await on.shows("Pinned: no compaction removes it")
 
 
-def _alike(one: Item, two: Item) -> bool:
+def _alike(one, two):
     return (one.scope_key, one.kind) == (two.scope_key, two.kind)
 
 
-async def test_selected_rows_become_one(demo: Path) -> None:
+async def test_selected_rows_become_one(demo):
     async with console(demo, "items") as on:
         every = on.screen.table.rows
         rows = next([one, two] for at, one in enumerate(every) for two in every[at + 1 :] if _alike(one, two))
@@ -230,8 +224,8 @@ async def test_selected_rows_become_one(demo: Path) -> None:
 
 
 async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
-    demo: Path,
-) -> None:
+    demo,
+):
     with open_workspace(demo) as ws:
         ws.items.add("the gate code is on the fridge")
         ws.items.add("the gate code is on the fridge!", scope_type="chat", channel="telegram", chat_id="42")
@@ -245,7 +239,7 @@ async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
         assert on.ids == before
 
 
-async def test_s_sorts_by_the_next_column_and_compaction_shows_its_reasons_first(demo: Path) -> None:
+async def test_s_sorts_by_the_next_column_and_compaction_shows_its_reasons_first(demo):
     async with console(demo, "items") as on:
         newest = on.ids
         orders = []
@@ -263,7 +257,7 @@ async def test_s_sorts_by_the_next_column_and_compaction_shows_its_reasons_first
         assert len(on.ids) == before
 
 
-async def test_rows_of_another_system_can_only_be_read(sample: Sample) -> None:
+async def test_rows_of_another_system_can_only_be_read(sample):
     async with console(sample("ftswal"), "items") as on:
         assert len(on.ids) == 185
         assert on.screen.sign(on.screen.table.cursor_row) == "="
@@ -277,7 +271,7 @@ async def test_rows_of_another_system_can_only_be_read(sample: Sample) -> None:
         assert len(on.ids) == 185
 
 
-async def test_what_the_agent_writes_appears_and_keeps_the_cursor(sample: Sample) -> None:
+async def test_what_the_agent_writes_appears_and_keeps_the_cursor(sample):
     workspace = sample("ramfirst")
     file = workspace / "memory" / "LTM_SNAPSHOT.json"
     async with console(workspace, "items") as on:
@@ -291,7 +285,7 @@ async def test_what_the_agent_writes_appears_and_keeps_the_cursor(sample: Sample
         assert on.screen.table.cursor_id == at
 
 
-async def test_o_goes_to_the_conversation_it_came_from_or_says_that_it_is_not_known(demo: Path) -> None:
+async def test_o_goes_to_the_conversation_it_came_from_or_says_that_it_is_not_known(demo):
     with open_workspace(demo) as ws:
         ws.items.add("nobody knows from where")
     async with console(demo, "items") as on:
@@ -303,7 +297,7 @@ async def test_o_goes_to_the_conversation_it_came_from_or_says_that_it_is_not_kn
         await on.until(lambda: on.screen.SCREEN == "sessions" and on.screen.table.cursor_id == known.session_key)
 
 
-async def test_y_copies_safe_text_and_says_how(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_y_copies_safe_text_and_says_how(demo, monkeypatch):
     monkeypatch.delenv("TMUX", raising=False)
     async with console(demo, "items") as on:
         await on.press("y")
@@ -311,7 +305,7 @@ async def test_y_copies_safe_text_and_says_how(demo: Path, monkeypatch: pytest.M
         assert on.app.clipboard == on.screen.table.cursor_row.text
 
 
-async def test_in_tmux_y_copies_by_tmux(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_in_tmux_y_copies_by_tmux(demo, tmp_path, monkeypatch):
     program, got = tmp_path / "tmux", tmp_path / "got"
     program.write_text(f'#!/bin/sh\ncat >"{got}"\n', "utf-8")
     program.chmod(0o755)
@@ -324,7 +318,7 @@ async def test_in_tmux_y_copies_by_tmux(demo: Path, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
-async def test_what_is_too_long_for_a_terminal_is_copied_to_a_file(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_too_long_for_a_terminal_is_copied_to_a_file(demo, monkeypatch):
     monkeypatch.delenv("TMUX", raising=False)
     with open_workspace(demo) as ws:
         ws.items.add("長" * 40_000)
@@ -340,7 +334,7 @@ async def test_what_is_too_long_for_a_terminal_is_copied_to_a_file(demo: Path, m
         await on.until(lambda: file.read_text("utf-8") == on.cursor_text)
 
 
-async def test_a_workspace_without_items_says_so(tmp_path: Path) -> None:
+async def test_a_workspace_without_items_says_so(tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
     async with console(workspace, "items") as on:
@@ -349,7 +343,7 @@ async def test_a_workspace_without_items_says_so(tmp_path: Path) -> None:
         await on.shows("there is no row here")
 
 
-async def test_a_database_of_a_newer_nanomem_is_explained_and_the_rest_works(demo: Path) -> None:
+async def test_a_database_of_a_newer_nanomem_is_explained_and_the_rest_works(demo):
     with open_workspace(demo) as ws:
         ws.items.add("something to keep")
         path = ws.paths.database
@@ -365,7 +359,7 @@ async def test_a_database_of_a_newer_nanomem_is_explained_and_the_rest_works(dem
         await on.until(lambda: on.screen.SCREEN == "sessions" and on.ids, "the sessions")
 
 
-async def test_a_damaged_database_is_said_with_what_mends_it(demo: Path) -> None:
+async def test_a_damaged_database_is_said_with_what_mends_it(demo):
     with open_workspace(demo) as ws:
         ws.items.add("something to keep")
         path = ws.paths.database
@@ -375,7 +369,7 @@ async def test_a_damaged_database_is_said_with_what_mends_it(demo: Path) -> None
         assert "doctor --fix" in " ".join(on.text.replace("│", " ").split())
 
 
-async def test_hostile_text_is_only_text(demo: Path) -> None:
+async def test_hostile_text_is_only_text(demo):
     hostile = "\x1b]52;c;aGFja2Vk\x07 [/foo] [@click=app.quit]x[/] \x9b2J \u202eevil \U000e0041"
     with open_workspace(demo) as ws:
         ws.items.add(hostile)
@@ -387,7 +381,7 @@ async def test_hostile_text_is_only_text(demo: Path) -> None:
         assert "\x1b" not in on.app.clipboard
 
 
-async def test_long_and_wide_texts_keep_the_columns_straight(demo: Path) -> None:
+async def test_long_and_wide_texts_keep_the_columns_straight(demo):
     with open_workspace(demo) as ws:
         for text in ("很长的中文句子" * 30, "ภาษาไทยที่ยาวมาก" * 20, "👩‍👩‍👧‍👦 family 🇩🇪 flag " * 10, "word " * 5000):
             ws.items.add(text)
@@ -407,7 +401,7 @@ LONG = {
 }
 
 
-async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo: Path) -> None:
+async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo):
     from rich.cells import cell_len
 
     with open_workspace(demo) as ws:
@@ -427,11 +421,11 @@ async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo: Path) -> 
                 assert line[4:8].strip()[:1] == text[:1]
 
 
-def message(second: int, role: str, text: str, **more: object) -> str:
+def message(second, role, text, **more):
     return json.dumps({"role": role, "content": text, "timestamp": f"2026-03-01T10:00:{second:02}", **more}) + "\n"
 
 
-async def test_o_goes_to_the_message_it_came_from(demo: Path) -> None:
+async def test_o_goes_to_the_message_it_came_from(demo):
     folder = open_workspace(demo).layout.sessions_dir
     assert folder is not None
     lines = [json.dumps({"_type": "metadata", "key": "cli:origin", "metadata": {}}) + "\n"]
@@ -453,7 +447,7 @@ async def test_o_goes_to_the_message_it_came_from(demo: Path) -> None:
         await on.until(lambda: view.current is not None and "By the way" in view.current.plain())
 
 
-def test_what_tells_a_message_is_its_id_then_the_words_then_the_time() -> None:
+def test_what_tells_a_message_is_its_id_then_the_words_then_the_time():
     said = [
         Message(0, "user", "likes long walks in the rain", "2026-03-01T10:00:00", raw={"message_id": 7}),
         Message(1, "assistant", "Noted.", "2026-03-01T10:00:05"),
@@ -469,7 +463,7 @@ def test_what_tells_a_message_is_its_id_then_the_words_then_the_time() -> None:
     assert find_origin([], Item("a", "User drinks tea only", created_at=at)) is None
 
 
-async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
+async def test_o_says_when_the_message_is_not_known(demo):
     async with console(demo, "items") as on:
         known = next(row for row in on.screen.table.rows if row.session_key)
         on.app.ws.items.edit(known.id, text="something that nobody ever said there")
@@ -482,7 +476,7 @@ async def test_o_says_when_the_message_is_not_known(demo: Path) -> None:
         assert on.screen.table.cursor_id == known.session_key
 
 
-async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo: Path) -> None:
+async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo):
     async with console(demo, "items") as on:
         row = on.screen.table.cursor_row
         await on.press("i")
@@ -503,7 +497,7 @@ async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo: Path) 
         assert back._replace(updated_at="", revision=0) == row._replace(updated_at="", revision=0)
 
 
-async def test_fields_of_selected_rows_are_one_change(demo: Path) -> None:
+async def test_fields_of_selected_rows_are_one_change(demo):
     async with console(demo, "items") as on:
         before = {row.id: row.kind for row in on.screen.table.rows}
         await on.press("space", "space", "space", "i")
@@ -523,18 +517,18 @@ async def test_fields_of_selected_rows_are_one_change(demo: Path) -> None:
     [({"kind": "wish"}, "no kind"), ({"importance": "2"}, "0 to 1"), ({"importance": "much"}, "0 to 1"),
      ({"scope": "somewhere"}, "no scope"), ({"scope": "telegram:@"}, "no scope"), ({"scope": "a b:1"}, "channel")],
 )  # fmt: skip
-def test_what_cannot_be_a_field_is_refused(typed: dict[str, str], said: str) -> None:
+def test_what_cannot_be_a_field_is_refused(typed, said):
     with pytest.raises(BadInput, match=said):
         read_fields(typed, "w")
 
 
-def test_a_scope_is_written_as_it_is_shown() -> None:
+def test_a_scope_is_written_as_it_is_shown():
     for text in ("global", "telegram:42", "telegram:@7", "matrix:@@mira:example.org", "slack:C0:T1"):
         fields = read_fields({"scope": text}, "w")
         assert scope_label(Item("a", "b", **fields)) == text
 
 
-async def test_a_list_at_its_top_stays_there_when_rows_come_on_top(demo: Path) -> None:
+async def test_a_list_at_its_top_stays_there_when_rows_come_on_top(demo):
     async with console(demo, "items", (80, 24)) as on:
         table = on.screen.table
         first = table.cursor_id
@@ -547,7 +541,7 @@ async def test_a_list_at_its_top_stays_there_when_rows_come_on_top(demo: Path) -
         await on.shows("written by somebody else")
 
 
-async def test_another_filter_begins_at_its_first_row(demo: Path) -> None:
+async def test_another_filter_begins_at_its_first_row(demo):
     async with console(demo, "items") as on:
         await on.press("G", "slash")
         await on.type("the")
@@ -561,7 +555,7 @@ async def test_another_filter_begins_at_its_first_row(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_value_that_no_row_has_is_told(demo: Path) -> None:
+async def test_a_value_that_no_row_has_is_told(demo):
     async with console(demo, "items") as on:
         for typed in ("kind:prefrence", "kind:prefrence coffee"):
             await on.press("slash")

@@ -1,9 +1,5 @@
 """Facts on the Items screen: they are items like any other, and are found by their names."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -11,7 +7,7 @@ from tests.screens.console import console
 
 
 @pytest.mark.slow
-async def test_items_are_filtered_by_the_names_of_facts(demo: Path) -> None:
+async def test_items_are_filtered_by_the_names_of_facts(demo):
     with open_workspace(demo) as ws:
         ws.facts.set("Harbour", "berth", "17", domain="Sailing")
     async with console(demo, "items") as on:

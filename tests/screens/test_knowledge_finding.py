@@ -1,9 +1,5 @@
 """Finding facts on the Knowledge screen: what the filter, the order and the search by meaning say for themselves."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui.core.errors import MissingExtra, extra_command
@@ -14,10 +10,8 @@ SMALL, LARGE = (80, 24), (200, 60)
 
 
 @pytest.mark.slow
-async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(_: SemanticSearch) -> None:
+async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(demo, monkeypatch):
+    def missing(_):
         raise MissingExtra("search by meaning needs onnxruntime, which is not installed", "", extra_command("vector"))
 
     monkeypatch.setattr(SemanticSearch, "maker", missing)
@@ -31,14 +25,14 @@ async def test_what_is_not_installed_is_said_with_the_command_that_installs_it(
         assert "Nothing is near" not in on.text
 
 
-async def test_far_is_explained(demo: Path) -> None:
+async def test_far_is_explained(demo):
     async with console(demo, "knowledge", SMALL) as on:
         await on.press("question_mark")
         await on.shows("Far is the distance")
 
 
 @pytest.mark.parametrize(("screen", "fields"), [("knowledge", "domain: category: sub: key:"), ("usage", "day: model:")])
-async def test_the_filter_names_the_fields_of_its_screen(demo: Path, screen: str, fields: str) -> None:
+async def test_the_filter_names_the_fields_of_its_screen(demo, screen, fields):
     async with console(demo, screen, SMALL) as on:
         await on.press("slash")
         await on.shows(fields, "-not")
@@ -48,7 +42,7 @@ async def test_the_filter_names_the_fields_of_its_screen(demo: Path, screen: str
         assert f"no field “knid” here, searched as text (fields: {', '.join(sorted(on.screen.FILTER_FIELDS))})" in said
 
 
-async def test_an_order_that_no_heading_shows_is_named(demo: Path) -> None:
+async def test_an_order_that_no_heading_shows_is_named(demo):
     async with console(demo, "knowledge", SMALL) as on:
         await on.press("s")
         assert "Sorted by" not in on.text

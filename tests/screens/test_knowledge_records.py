@@ -1,9 +1,6 @@
 """The Journal, the Reflections and the Usage screen, behind Knowledge."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +11,13 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from nanomem_tui.widgets.dialogs import EditScreen
 from tests.agents.test_llm_usage import call, made
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 SMALL, LARGE = (80, 24), (200, 60)
 
 
 @pytest.fixture
-def home(tmp_path: Path, clean_home: Path) -> Path:
+def home(tmp_path, clean_home):
     """An empty workspace."""
     workspace = tmp_path / ".nanobot" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -28,14 +25,14 @@ def home(tmp_path: Path, clean_home: Path) -> Path:
     return workspace
 
 
-async def dialog(on: Console, key: str) -> None:
+async def dialog(on, key):
     """Press a key that opens a field of many lines."""
     await on.pilot.press(key)
     await on.until(lambda: isinstance(on.app.screen, EditScreen), "a field")
 
 
 @pytest.mark.slow
-async def test_an_entry_is_written_read_with_its_day_changed_and_taken_back(home: Path) -> None:
+async def test_an_entry_is_written_read_with_its_day_changed_and_taken_back(home):
     with open_workspace(home) as ws:
         ws.journal.add("Сначала дождь", "2026-02-15")
         ws.journal.add("下午晴 🌤 [/foo]", "2026-02-15")
@@ -60,7 +57,7 @@ async def test_an_entry_is_written_read_with_its_day_changed_and_taken_back(home
 
 
 @pytest.mark.slow
-async def test_a_day_that_is_none_is_offered_again(home: Path) -> None:
+async def test_a_day_that_is_none_is_offered_again(home):
     async with console(home, "journal", SMALL) as on:
         await on.shows("No journal yet")
         await dialog(on, "a")
@@ -73,7 +70,7 @@ async def test_a_day_that_is_none_is_offered_again(home: Path) -> None:
         assert isinstance(on.app.screen, EditScreen)
 
 
-async def test_the_journal_is_filtered_by_day_and_goes_back_to_facts(home: Path) -> None:
+async def test_the_journal_is_filtered_by_day_and_goes_back_to_facts(home):
     with open_workspace(home) as ws:
         for day in ("2026-02-15", "2026-02-16", "2026-03-01"):
             ws.journal.add(f"of {day}", day)
@@ -86,7 +83,7 @@ async def test_the_journal_is_filtered_by_day_and_goes_back_to_facts(home: Path)
 
 
 @pytest.mark.slow
-async def test_a_reflection_becomes_a_lesson_and_leads_to_it(home: Path) -> None:
+async def test_a_reflection_becomes_a_lesson_and_leads_to_it(home):
     with open_workspace(home) as ws:
         ws.reflections.add("web_search", '{"query": "курс"}', "Error: timeout", "Ask for less at once")
     async with console(home, "reflections", LARGE) as on:
@@ -110,7 +107,7 @@ async def test_a_reflection_becomes_a_lesson_and_leads_to_it(home: Path) -> None
 
 
 @pytest.mark.slow
-async def test_a_reflection_is_written_and_edited_as_one_text(home: Path) -> None:
+async def test_a_reflection_is_written_and_edited_as_one_text(home):
     async with console(home, "reflections", SMALL) as on:
         await on.shows("No reflections yet")
         await dialog(on, "a")
@@ -127,7 +124,7 @@ async def test_a_reflection_is_written_and_edited_as_one_text(home: Path) -> Non
         assert (row.about, row.text, row.meta["error"]) == ("exec", "always look first", "exit 1")
 
 
-def used(day: str, model: str, source: str, tokens: int, cost: float | None = None) -> Record:
+def used(day, model, source, tokens, cost=None):
     """A row of the use of tokens as an import leaves it."""
     meta = {"model": model, "source": source, "prompt_tokens": tokens - 10, "completion_tokens": 10}
     meta |= {"total_tokens": tokens, "requests": 1} | ({} if cost is None else {"cost": cost})
@@ -136,7 +133,7 @@ def used(day: str, model: str, source: str, tokens: int, cost: float | None = No
 
 
 @pytest.fixture
-def spent(home: Path) -> Path:
+def spent(home):
     rows = [
         used("2026-02-15", "gpt-4o", "dream", 1_000, 0.5),
         used("2026-02-15", "local", "heartbeat", 3_000),
@@ -148,7 +145,7 @@ def spent(home: Path) -> Path:
     return home
 
 
-async def test_tokens_are_added_up_by_day_model_source_and_owner(spent: Path) -> None:
+async def test_tokens_are_added_up_by_day_model_source_and_owner(spent):
     async with console(spent, "usage", LARGE) as on:
         await on.shows("2 days · 12,000 tokens · 2.00 and more", "2026-02-18", "8,000", "Tokens by day and model")
         await on.at("day 2026-02-15")
@@ -164,7 +161,7 @@ async def test_tokens_are_added_up_by_day_model_source_and_owner(spent: Path) ->
         assert on.ids == ["day 2026-02-18", "day 2026-02-15"]
 
 
-async def test_what_is_filtered_is_what_is_added_up_and_drawn(spent: Path) -> None:
+async def test_what_is_filtered_is_what_is_added_up_and_drawn(spent):
     async with console(spent, "usage", LARGE) as on:
         on.screen.filter_by("model:local")
         await on.shows("1 day · 3,000 tokens · no prices")
@@ -175,7 +172,7 @@ async def test_what_is_filtered_is_what_is_added_up_and_drawn(spent: Path) -> No
 
 
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
-async def test_each_of_them_shows_what_there_is(demo: Path, size: tuple[int, int]) -> None:
+async def test_each_of_them_shows_what_there_is(demo, size):
     async with console(demo, "items", size) as on:
         for screen, shown in {"journal": "Fields", "reflections": "Insight", "usage": "Tokens by day"}.items():
             await on.go(screen)
@@ -184,7 +181,7 @@ async def test_each_of_them_shows_what_there_is(demo: Path, size: tuple[int, int
             await on.shows(shown)
 
 
-async def test_what_the_agent_counts_meanwhile_is_seen(spent: Path) -> None:
+async def test_what_the_agent_counts_meanwhile_is_seen(spent):
     async with console(spent, "usage", LARGE) as on:
         on.screen.filter_by("whose:agent")
         await on.shows("No whose `agent`")
@@ -193,7 +190,7 @@ async def test_what_the_agent_counts_meanwhile_is_seen(spent: Path) -> None:
         await on.until(lambda: on.ids == ["day 2026-03-01"], "the agent's day")
 
 
-async def test_prices_that_were_set_meanwhile_are_read_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_prices_that_were_set_meanwhile_are_read_again(home, monkeypatch):
     file = home.parent / "settings.toml"
     monkeypatch.setenv("NANOMEM_CONFIG", str(file))
     row = used("2026-02-15", "own", "cron", 10)
@@ -213,12 +210,12 @@ async def test_prices_that_were_set_meanwhile_are_read_again(home: Path, monkeyp
         await on.shows("1 day · 10 tokens · 10.00")
 
 
-async def test_nothing_used_is_said(home: Path) -> None:
+async def test_nothing_used_is_said(home):
     async with console(home, "usage", SMALL) as on:
         await on.shows("No use of tokens is known")
 
 
-def test_a_form_gives_its_fields_back_and_tells_a_part_that_was_lost() -> None:
+def test_a_form_gives_its_fields_back_and_tells_a_part_that_was_lost():
     form = TextForm({"DAY": "day", "TEXT": "text"}, "the edited entry")
     text = form.text({"day": "2026-01-01", "text": "a\n\nDAY\nb"})
     assert form.read(text) == {"day": "2026-01-01", "text": "a\n\nDAY\nb"}

@@ -1,11 +1,8 @@
 """The console in a real terminal: its first frame, keys typed too early, silence, and every way to its end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -22,19 +19,19 @@ START = "from nanomem_tui.__main__ import main; raise SystemExit(main())"
 FOOTER = "compact"  # only the app itself names this key
 
 
-def start(workspace: Path, before: str = "", size: tuple[int, int] = (80, 24)) -> Terminal:
+def start(workspace, before="", size=(80, 24)):
     """The console in a pseudo-terminal; `before` is Python run first."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     env = {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT)}
     return Terminal([sys.executable, "-c", before + START, "--workspace", str(workspace)], size=size, env=env)
 
 
-def enabled(workspace: Path) -> list[bool]:
+def enabled(workspace):
     with open_workspace(workspace) as ws:
         return [bool(item.enabled) for item in ws.items.all()]
 
 
-def test_keys_typed_before_the_app_is_there_are_done_in_order(demo: Path) -> None:
+def test_keys_typed_before_the_app_is_there_are_done_in_order(demo):
     with start(demo) as console:
         console.wait_for("Items")  # the first frame, long before the app
         console.send("jx")
@@ -46,7 +43,7 @@ def test_keys_typed_before_the_app_is_there_are_done_in_order(demo: Path) -> Non
     assert enabled(demo)[1] is False
 
 
-def test_the_first_rows_come_before_textual(demo: Path) -> None:
+def test_the_first_rows_come_before_textual(demo):
     watch = (
         "import sys, nanomem_tui.launch as launch; show = launch.Ending.show\n"
         "def watched(self, frame):\n"
@@ -60,7 +57,7 @@ def test_the_first_rows_come_before_textual(demo: Path) -> None:
         assert "heavy:['" not in console.text
 
 
-def test_reading_and_browsing_load_no_writing_side_of_the_database(demo: Path) -> None:
+def test_reading_and_browsing_load_no_writing_side_of_the_database(demo):
     watch = (
         "import sys, nanomem_tui.app as app; leave = app.NanomemApp.do_quit\n"
         "def watched(self):\n"
@@ -76,7 +73,7 @@ def test_reading_and_browsing_load_no_writing_side_of_the_database(demo: Path) -
 
 
 @pytest.mark.slow
-def test_an_idle_console_writes_nothing(demo: Path) -> None:
+def test_an_idle_console_writes_nothing(demo):
     with start(demo) as console:
         console.wait_for("no agent")
         for _ in range(40):  # what belongs to the start may come late; then there is nothing more
@@ -89,7 +86,7 @@ ENDS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIG
 
 
 @pytest.mark.parametrize("number", ENDS)
-def test_a_signal_saves_restores_the_terminal_and_ends(demo: Path, number: int) -> None:
+def test_a_signal_saves_restores_the_terminal_and_ends(demo, number):
     with start(demo) as console:
         console.wait_for(FOOTER)
         console.send("x")
@@ -103,7 +100,7 @@ def test_a_signal_saves_restores_the_terminal_and_ends(demo: Path, number: int) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
-def test_a_signal_during_the_start_restores_the_terminal(demo: Path, number: int) -> None:
+def test_a_signal_during_the_start_restores_the_terminal(demo, number):
     with start(demo) as console:
         console.wait_for("Items")
         console.signal(number)
@@ -114,7 +111,7 @@ def test_a_signal_during_the_start_restores_the_terminal(demo: Path, number: int
 
 
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGHUP])
-def test_a_signal_keeps_what_was_being_typed(demo: Path, number: int) -> None:
+def test_a_signal_keeps_what_was_being_typed(demo, number):
     with start(demo) as console:
         console.wait_for(FOOTER)
         console.send("e")
@@ -133,7 +130,7 @@ def test_a_signal_keeps_what_was_being_typed(demo: Path, number: int) -> None:
         console.wait_for("half a thought")
 
 
-def test_a_stop_gives_the_terminal_back_and_going_on_takes_it_again(demo: Path) -> None:
+def test_a_stop_gives_the_terminal_back_and_going_on_takes_it_again(demo):
     with start(demo) as console:
         console.wait_for(FOOTER)
         console.signal(signal.SIGTSTP)
@@ -155,7 +152,7 @@ def test_a_stop_gives_the_terminal_back_and_going_on_takes_it_again(demo: Path) 
     assert enabled(demo)[0] is False
 
 
-def test_a_stop_during_the_start_waits_for_the_app(demo: Path) -> None:
+def test_a_stop_during_the_start_waits_for_the_app(demo):
     with start(demo) as console:
         console.wait_for("Items")
         console.signal(signal.SIGTSTP)
@@ -166,7 +163,7 @@ def test_a_stop_during_the_start_waits_for_the_app(demo: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["detail", "load"])
-def test_an_error_in_a_worker_is_shown_and_leaves_the_terminal_usable(demo: Path, where: str) -> None:
+def test_an_error_in_a_worker_is_shown_and_leaves_the_terminal_usable(demo, where):
     broken = f"import nanomem_tui.screens.items as m; m.ItemsScreen.{where} = lambda *given: 1 / 0\n"
     with start(demo, broken, (140, 40)) as console:
         console.wait_for("division by zero")
@@ -177,7 +174,7 @@ def test_an_error_in_a_worker_is_shown_and_leaves_the_terminal_usable(demo: Path
         assert console.echoes()
 
 
-def test_an_error_in_a_thread_of_the_app_ends_it_with_the_terminal_as_it_was(demo: Path) -> None:
+def test_an_error_in_a_thread_of_the_app_ends_it_with_the_terminal_as_it_was(demo):
     broken = (
         "import nanomem_tui.app as app\n"
         "def look(self): self.run_worker(lambda: 1 / 0, thread=True)\n"
@@ -193,7 +190,7 @@ def test_an_error_in_a_thread_of_the_app_ends_it_with_the_terminal_as_it_was(dem
 
 
 @pytest.mark.parametrize("what_becomes_of_it", ["raise RuntimeError('in an import') from end", "return None"])
-def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo: Path, what_becomes_of_it: str) -> None:
+def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo, what_becomes_of_it):
     taken = (
         "import os, signal, nanomem_tui.launch as launch; from nanomem_tui.opening import Opening\n"
         "def wait(self, seconds):\n"
@@ -208,7 +205,7 @@ def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo: Path, what_beco
         assert console.echoes()
 
 
-def test_a_terminal_that_goes_with_words_unwritten_is_told_as_a_hang_up(demo: Path) -> None:
+def test_a_terminal_that_goes_with_words_unwritten_is_told_as_a_hang_up(demo):
     held = (
         "import sys, nanomem_tui.launch as launch; show = launch._show\n"
         "def held(*given):\n"
@@ -223,7 +220,7 @@ def test_a_terminal_that_goes_with_words_unwritten_is_told_as_a_hang_up(demo: Pa
         assert console.status == 128 + signal.SIGHUP
 
 
-def test_a_kill_loses_nothing_that_was_said_to_be_done(demo: Path) -> None:
+def test_a_kill_loses_nothing_that_was_said_to_be_done(demo):
     with start(demo) as console:
         console.wait_for(FOOTER)
         console.send("x")
@@ -233,7 +230,7 @@ def test_a_kill_loses_nothing_that_was_said_to_be_done(demo: Path) -> None:
     assert enabled(demo)[0] is False
 
 
-def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo: Path) -> None:
+def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo):
     with open_workspace(demo) as ws:
         ws.items.add("a very private thing")
     broken = "import nanomem_tui.app as app; app.NanomemApp.action_leave_hint = lambda self: 1 / 0\n"
@@ -250,7 +247,7 @@ def test_a_mistake_of_ours_restores_the_terminal_and_shows_no_memory(demo: Path)
         assert "private" not in after.rpartition("Traceback")[2]
 
 
-def test_the_own_editor_gets_the_terminal_as_it_was_and_gives_it_back(demo: Path, tmp_path: Path) -> None:
+def test_the_own_editor_gets_the_terminal_as_it_was_and_gives_it_back(demo, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nstty -a | grep -q " echo " && printf "edited elsewhere\\n" > "$1"\n')
     editor.chmod(0o700)
@@ -266,7 +263,7 @@ def test_the_own_editor_gets_the_terminal_as_it_was_and_gives_it_back(demo: Path
         assert console.left_on == []
 
 
-def test_no_workspace_is_one_line_and_a_clean_terminal(tmp_path: Path) -> None:
+def test_no_workspace_is_one_line_and_a_clean_terminal(tmp_path):
     with start(tmp_path / "nowhere") as console:
         console.wait_end()
         assert console.status == 2
@@ -275,7 +272,7 @@ def test_no_workspace_is_one_line_and_a_clean_terminal(tmp_path: Path) -> None:
         assert console.text.rstrip().count("nowhere") == 1
 
 
-def test_hostile_text_never_reaches_the_terminal(demo: Path) -> None:
+def test_hostile_text_never_reaches_the_terminal(demo):
     with open_workspace(demo) as ws:
         ws.items.add("\x1b]52;c;aGFja2Vk\x07 \x1b]0;title\x07 \x9b2J hostile")
     with start(demo) as console:
@@ -288,7 +285,7 @@ def test_hostile_text_never_reaches_the_terminal(demo: Path) -> None:
             assert payload not in written
 
 
-def test_the_frames_before_the_app_fit_and_are_safe() -> None:
+def test_the_frames_before_the_app_fit_and_are_safe():
     item = Item("id", "evil \x1b]52;c;x\x07 " + "很长" * 60, updated_at="2026-01-01T00:00:00+00:00")
     for columns, lines in ((80, 24), (200, 60), (10, 5), (1, 1)):
         words_frame(columns, lines, "loading")
@@ -297,13 +294,13 @@ def test_the_frames_before_the_app_fit_and_are_safe() -> None:
         assert frame.count("evil") <= max(lines - 4, 0)
 
 
-def test_a_snapshot_is_text_or_a_picture(demo: Path) -> None:
+def test_a_snapshot_is_text_or_a_picture(demo):
     text = snapshot_screen(str(demo), "lessons", (100, 30), "text")
     assert len(text.split("\n")) == 30
     assert "2 Lessons" in text
     assert snapshot_screen(str(demo), "items", (80, 24), "svg").startswith("<svg")
 
 
-def test_a_snapshot_of_no_screen_says_which_there_are(demo: Path) -> None:
+def test_a_snapshot_of_no_screen_says_which_there_are(demo):
     with pytest.raises(BadInput, match="no screen"):
         snapshot_screen(str(demo), "kitchen", (80, 24), "text")

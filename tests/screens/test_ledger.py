@@ -1,12 +1,5 @@
 """The Ledger screen on a large operation: its filter asks for keys without reading what the operation changed."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
-import pytest
-
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.database import reading
@@ -16,9 +9,7 @@ from tests.screens.console import console
 from tests.store.homes import make_home
 
 
-async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(tmp_path, monkeypatch):
     home = make_home(tmp_path, items=0)
     with open_workspace(home) as ws:
         rows = [Item(f"row_{number}", f"text {number}") for number in range(reading.LARGE + 1)]
@@ -29,7 +20,7 @@ async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(
 
     asked = reading.SqliteReading.all
 
-    def read_little(self: Any, name: str, **values: Any) -> Any:
+    def read_little(self, name, **values):
         assert name != "operation_changes", "a filter reads a large operation whole"
         return asked(self, name, **values)
 
@@ -41,7 +32,7 @@ async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(
         await on.until(lambda: set(on.ids) == {large.id, small.id}, "those that touched it")
 
 
-async def test_all_that_are_selected_are_taken_back_the_newest_first(tmp_path: Path) -> None:
+async def test_all_that_are_selected_are_taken_back_the_newest_first(tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:
         before = [row[:-1] for row in ws.items.all()]
@@ -58,7 +49,7 @@ async def test_all_that_are_selected_are_taken_back_the_newest_first(tmp_path: P
         assert [row[:-1] for row in ws.items.all()] == before
 
 
-async def test_what_is_refused_in_the_middle_leaves_the_others_taken_back_and_says_so(tmp_path: Path) -> None:
+async def test_what_is_refused_in_the_middle_leaves_the_others_taken_back_and_says_so(tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:
         key, other = (row.id for row in ws.items.all()[:2])
@@ -76,7 +67,7 @@ async def test_what_is_refused_in_the_middle_leaves_the_others_taken_back_and_sa
         assert ws.items.get(other).text != "another"
 
 
-async def test_which_agent_did_it_is_told_and_filtered_by(demo: Path) -> None:
+async def test_which_agent_did_it_is_told_and_filtered_by(demo):
     async with console(demo, "ledger") as on:
         await on.shows("agent Wren")
         await on.press("slash")

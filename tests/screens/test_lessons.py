@@ -1,10 +1,7 @@
 """The Lessons screen: how sure a lesson still is, switching it off, its three texts, and forgetting them all."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ from nanomem_tui.store.values import Lesson
 from tests.screens.console import console
 
 
-async def test_each_lesson_shows_when_what_and_how_sure(demo: Path) -> None:
+async def test_each_lesson_shows_when_what_and_how_sure(demo):
     async with console(demo, "lessons", (110, 30)) as on:
         row = on.screen.table.cursor_row
         await on.shows("When", "Do", "Sure", row.trigger[:10])
@@ -27,8 +24,8 @@ async def test_each_lesson_shows_when_what_and_how_sure(demo: Path) -> None:
         await on.shows("of 10 now", "learned", "No change by nanomem yet.")
 
 
-async def test_a_lesson_is_shown_while_its_history_cannot_be_read(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: object) -> None:
+async def test_a_lesson_is_shown_while_its_history_cannot_be_read(demo, monkeypatch):
+    def away(*_):
         raise StoreError("PostgreSQL does not answer", "PostgreSQL memory at 127.0.0.1", "see that it runs")
 
     monkeypatch.setattr(Lessons, "history", away)
@@ -37,7 +34,7 @@ async def test_a_lesson_is_shown_while_its_history_cannot_be_read(demo: Path, mo
         await on.shows("of 10 now", "learned", "It cannot be read now: PostgreSQL")
 
 
-async def test_how_it_fared_is_told_in_words_and_an_older_word_says_so(demo: Path) -> None:
+async def test_how_it_fared_is_told_in_words_and_an_older_word_says_so(demo):
     now = clock.now()
     record = {"efficacy": {"shown": 4, "followed": 1, "recurred": 0, "last_shown_at": clock.iso(now)}}
     first = Lesson("first", "k1", "response:language", "", "answer in English", "session", "cli:direct")
@@ -56,7 +53,7 @@ async def test_how_it_fared_is_told_in_words_and_an_older_word_says_so(demo: Pat
         assert "Older:" not in on.text
 
 
-async def test_a_lesson_that_is_switched_off_stays_off(demo: Path) -> None:
+async def test_a_lesson_that_is_switched_off_stays_off(demo):
     async with console(demo, "lessons") as on:
         on.screen.filter_by("enabled:yes")
         await on.until(lambda: on.ids and all(row.enabled for row in on.screen.table.rows))
@@ -69,7 +66,7 @@ async def test_a_lesson_that_is_switched_off_stays_off(demo: Path) -> None:
         assert not ws.lessons.get(str(row_id)).enabled
 
 
-async def test_its_texts_are_edited_under_their_names(demo: Path) -> None:
+async def test_its_texts_are_edited_under_their_names(demo):
     async with console(demo, "lessons") as on:
         row = on.screen.table.cursor_row
         await on.pilot.press("e")
@@ -80,7 +77,7 @@ async def test_its_texts_are_edited_under_their_names(demo: Path) -> None:
         assert on.screen.table.cursor_row.trigger == row.trigger
 
 
-def test_a_form_gives_its_fields_back() -> None:
+def test_a_form_gives_its_fields_back():
     form = "WHEN\nasked for a date\n\nDO\nsay the day\nof the week\n\nINSTEAD OF\n\n"
     assert FORM.read(form) == {
         "trigger": "asked for a date",
@@ -89,12 +86,12 @@ def test_a_form_gives_its_fields_back() -> None:
     }
 
 
-def test_a_form_that_lost_a_part_is_refused() -> None:
+def test_a_form_that_lost_a_part_is_refused():
     with pytest.raises(BadInput, match="the line DO is missing"):
         FORM.read("WHEN\nx\nINSTEAD OF\ny\n")
 
 
-async def test_delete_and_undo(demo: Path) -> None:
+async def test_delete_and_undo(demo):
     async with console(demo, "lessons") as on:
         before = on.ids
         await on.press("d")
@@ -104,7 +101,7 @@ async def test_delete_and_undo(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_all_are_forgotten_only_after_a_typed_word(demo: Path) -> None:
+async def test_all_are_forgotten_only_after_a_typed_word(demo):
     async with console(demo, "lessons") as on:
         before = on.ids
         await on.press("colon")
@@ -123,7 +120,7 @@ async def test_all_are_forgotten_only_after_a_typed_word(demo: Path) -> None:
         await on.until(lambda: on.ids == before, "all lessons")
 
 
-async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_texts(demo: Path) -> None:
+async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_texts(demo):
     async with console(demo, "lessons") as on:
         row = on.screen.table.cursor_row
         form = on.screen.edit_form(row)
@@ -137,7 +134,7 @@ async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_
         assert on.app.ws.lessons.get(row.id).better_action == "their do"
 
 
-async def test_an_edit_of_what_another_deleted_meanwhile_is_saved_once_that_is_back(demo: Path) -> None:
+async def test_an_edit_of_what_another_deleted_meanwhile_is_saved_once_that_is_back(demo):
     async with console(demo, "lessons") as on:
         row = on.screen.table.cursor_row
         typed = on.screen.edit_form(row).replace(row.trigger, "my when", 1)
@@ -151,12 +148,12 @@ async def test_an_edit_of_what_another_deleted_meanwhile_is_saved_once_that_is_b
         await on.until(lambda: stored_trigger(demo, row.id) == "my when")
 
 
-def stored_trigger(workspace: Path, lesson_id: str) -> str:
+def stored_trigger(workspace, lesson_id):
     with open_workspace(workspace) as ws:
         return ws.lessons.get(lesson_id).trigger
 
 
-async def test_a_lesson_that_faded_says_so_and_an_edit_makes_it_sure_again(demo: Path) -> None:
+async def test_a_lesson_that_faded_says_so_and_an_edit_makes_it_sure_again(demo):
     long_ago = clock.iso(clock.now() - timedelta(days=90))
     lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", confidence=4, updated_at=long_ago)
     with open_workspace(demo) as ws:

@@ -1,11 +1,8 @@
 """Putting right from the screen Status: shown first, a backup, and the same as `nanomem doctor --fix` does."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ LINE = b'{"cursor": 1, "timestamp": "2026-05-01 10:00", "content": "one"}\n'
 Sample = Callable[[str], Path]
 
 
-def broken(workspace: Path) -> Path:
+def broken(workspace):
     """A torn archive, a cursor beyond it, and a file that holds what is no text."""
     (workspace / "memory" / "history.jsonl").write_bytes(LINE + b'{"cursor": 3, "ti')
     (workspace / "memory" / ".dream_cursor").write_text("99999")
@@ -26,18 +23,18 @@ def broken(workspace: Path) -> Path:
     return workspace
 
 
-def agents_files(workspace: Path) -> dict[str, bytes]:
+def agents_files(workspace):
     found = (path for path in sorted(workspace.rglob("*")) if path.is_file() and ".git" not in path.parts)
     return {path.relative_to(workspace).as_posix(): path.read_bytes() for path in found}
 
 
 @pytest.fixture
-def workspace(sample_copy: Sample) -> Path:
+def workspace(sample_copy):
     return broken(sample_copy("nb035") / "home" / ".nanobot" / "workspace")
 
 
 @pytest.mark.slow
-async def test_what_can_be_put_right_is_shown_and_done_after_a_backup(workspace: Path, tmp_path: Path) -> None:
+async def test_what_can_be_put_right_is_shown_and_done_after_a_backup(workspace, tmp_path):
     other = tmp_path / "other" / ".nanobot"
     shutil.copytree(workspace.parent, other)
     async with console(workspace, "status", (120, 40)) as on:
@@ -57,7 +54,7 @@ async def test_what_can_be_put_right_is_shown_and_done_after_a_backup(workspace:
     assert agents_files(workspace) == agents_files(other / "workspace")
 
 
-async def test_where_nothing_can_be_put_right_that_is_said(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_nothing_can_be_put_right_that_is_said(workspace, monkeypatch):
     monkeypatch.setattr(Workspace, "agent", lambda _: Presence(True, 4711, "nanobot gateway"))
     before = agents_files(workspace)
     async with console(workspace, "status", (120, 40)) as on:
@@ -67,7 +64,7 @@ async def test_where_nothing_can_be_put_right_that_is_said(workspace: Path, monk
     assert agents_files(workspace) == before
 
 
-async def test_a_backup_is_made_from_the_palette(workspace: Path, capsys: pytest.CaptureFixture[Any]) -> None:
+async def test_a_backup_is_made_from_the_palette(workspace, capsys):
     async with console(workspace, "status", (120, 40)) as on:
         await on.press("colon")
         await on.type("back up")

@@ -1,17 +1,13 @@
 """The Moments screen: any two moments compared, and one row, a kind or all of it brought back."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from tests.cli.test_moments import damaged
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 
-def told(workspace: Path) -> str:
+def told(workspace):
     """One item edited, one deleted, one come; the id of the edited one."""
     with open_workspace(workspace) as ws:
         key = ws.items.add("Drinks green tea 茶", kind="preference")[1].id
@@ -22,13 +18,13 @@ def told(workspace: Path) -> str:
     return key
 
 
-async def to(on: Console, label: str) -> None:
+async def to(on, label):
     """Put the cursor on the moment after `label`."""
     [found] = [row for row in on.screen.table.rows if row.label.startswith(label)]
     await on.at(on.screen.row_id(found))
 
 
-async def test_a_moment_shows_what_came_went_and_changed_since(demo: Path) -> None:
+async def test_a_moment_shows_what_came_went_and_changed_since(demo):
     told(demo)
     async with console(demo, "items", (160, 45)) as on:
         await on.press("H")
@@ -40,7 +36,7 @@ async def test_a_moment_shows_what_came_went_and_changed_since(demo: Path) -> No
         await on.until(lambda: on.screen.SCREEN == "items")
 
 
-async def test_both_ends_move_by_themselves(demo: Path) -> None:
+async def test_both_ends_move_by_themselves(demo):
     told(demo)
     async with console(demo, "moments", (160, 45)) as on:
         await to(on, "add “Has a bird”")
@@ -58,7 +54,7 @@ async def test_both_ends_move_by_themselves(demo: Path) -> None:
         await on.until(lambda: on.cursor_text_of("label").startswith("delete"), "one on")
 
 
-async def test_one_row_comes_back_and_undo_takes_that_back(demo: Path) -> None:
+async def test_one_row_comes_back_and_undo_takes_that_back(demo):
     key = told(demo)
     async with console(demo, "moments", (160, 45)) as on:
         await to(on, "add “Has a cat")
@@ -76,7 +72,7 @@ async def test_one_row_comes_back_and_undo_takes_that_back(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_file_comes_back_as_it_was(demo: Path) -> None:
+async def test_a_file_comes_back_as_it_was(demo):
     async with console(demo, "moments", (160, 45)) as on:
         dreams = [row for row in on.screen.table.rows if row.kind == "Dream"]
         await on.at(on.screen.row_id(dreams[-1]))
@@ -87,7 +83,7 @@ async def test_a_file_comes_back_as_it_was(demo: Path) -> None:
         await on.shows("Bring back")
 
 
-async def test_versions_that_cannot_be_read_are_told_beside_the_rows(demo: Path) -> None:
+async def test_versions_that_cannot_be_read_are_told_beside_the_rows(demo):
     told(demo)
     damaged(demo)
     async with console(demo, "moments", (160, 45)) as on:

@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui.core.errors import NothingToDo
-from nanomem_tui.workspace import Workspace, open_workspace
+from nanomem_tui.workspace import open_workspace
 from tests.conftest import LONG
-from tests.screens.console import PATIENCE, Console, console
+from tests.screens.console import PATIENCE, console
 
 pytestmark = [pytest.mark.slow, pytest.mark.hypothesis]
 
@@ -44,13 +43,13 @@ TELLING = ("escape", "y", "enter", "u", "d", "x", "e", "m", "plus", "minus")
 
 
 @contextmanager
-def agent_beside(workspace: Path) -> Iterator[None]:
+def agent_beside(workspace):
     """An agent that remembers and talks while the console runs: its own items, its own session, never ours."""
     stop = threading.Event()
     ltm = workspace / "memory" / "LTM_SNAPSHOT.json"
     session = next((workspace.parent / "sessions").rglob("*.jsonl")).with_name("agent_monkey.jsonl")
 
-    def write() -> None:
+    def write():
         number = 0
         while not stop.wait(0.15):
             number += 1
@@ -72,7 +71,7 @@ def agent_beside(workspace: Path) -> Iterator[None]:
         thread.join()
 
 
-def kept(ws: Workspace) -> dict[str, Any]:
+def kept(ws):
     """What was there at the start and has to be there at the end: rows by id, files byte by byte."""
     snapshot = ws.store.load()
     rows: dict[str, Any] = {
@@ -88,7 +87,7 @@ def kept(ws: Workspace) -> dict[str, Any]:
     return {**rows, **files}
 
 
-async def press_all(workspace: Path, screens: Sequence[str], keys: Sequence[str]) -> None:
+async def press_all(workspace, screens, keys):
     """Press the keys; who leaves by the palette is let in again."""
     left = list(keys)
     for screen in screens:
@@ -101,18 +100,18 @@ async def press_all(workspace: Path, screens: Sequence[str], keys: Sequence[str]
                     break
 
 
-async def press(on: Console, key: str) -> None:
+async def press(on, key):
     await on.pilot.press(key)
     await on.app.settled(PATIENCE)
 
 
-def operations(ws: Workspace) -> set[str]:
+def operations(ws):
     """The operations of a person that stand, by their ids."""
     told = (entry.operation for entry in ws.log(100_000) if not entry.undone)
     return {one.id for one in told if one.actor == "human" and not one.is_reversal}
 
 
-def undo_all(ws: Workspace, known: set[str]) -> None:
+def undo_all(ws, known):
     """Take back, one after the other, all that was done since `known`, as a person would."""
     while operations(ws) - known:
         try:
@@ -131,7 +130,7 @@ def undo_all(ws: Workspace, known: set[str]) -> None:
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
-def test_random_keys_beside_an_agent_lose_nothing(built_demo: Path, screens: list[str], keys: list[str]) -> None:
+def test_random_keys_beside_an_agent_lose_nothing(built_demo, screens, keys):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         home = Path(folder) / ".nanobot"

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.background import dream_if_due
 from nanomem_tui.core import clock
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 NO_MORE = "No more of your changes; U opens history"
 
 
-async def in_another_process(workspace: Path, *line: str) -> None:
+async def in_another_process(workspace, *line):
     words = ("-m", "nanomem_tui", "--workspace", str(workspace), *line)
     command = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=-3)
     assert await command.wait() == 0
 
 
-def texts(workspace: Path) -> set[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return {item.text for item in ws.items.all()}
 
 
 @pytest.mark.slow
-async def test_what_was_changed_before_this_console_stays(demo: Path) -> None:
+async def test_what_was_changed_before_this_console_stays(demo):
     await in_another_process(demo, "memory", "add", "--text", "Has a bird")
     async with console(demo, "items") as on:
         before = on.ids
@@ -41,7 +39,7 @@ async def test_what_was_changed_before_this_console_stays(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_another_process_changes_meanwhile_stays(demo: Path) -> None:
+async def test_what_another_process_changes_meanwhile_stays(demo):
     async with console(demo, "items") as on:
         first = on.ids[0]
         await on.press("d")
@@ -56,7 +54,7 @@ async def test_what_another_process_changes_meanwhile_stays(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_another_console_changed_and_undid_stays_as_it_is(demo: Path) -> None:
+async def test_what_another_console_changed_and_undid_stays_as_it_is(demo):
     async with console(demo, "items") as on, console(demo, "items") as other:
         mine, theirs, undone = on.ids[:3]
         await other.at(theirs)
@@ -76,7 +74,7 @@ async def test_what_another_console_changed_and_undid_stays_as_it_is(demo: Path)
 
 
 @pytest.mark.slow
-async def test_what_another_process_undid_is_not_undone_twice(demo: Path) -> None:
+async def test_what_another_process_undid_is_not_undone_twice(demo):
     async with console(demo, "items") as on:
         first, second = on.ids[:2]
         await on.press("d", "d")
@@ -88,7 +86,7 @@ async def test_what_another_process_undid_is_not_undone_twice(demo: Path) -> Non
         await on.shows(NO_MORE)
 
 
-async def test_an_older_dream_and_one_by_schedule_stay(sample: Callable[[str], Path]) -> None:
+async def test_an_older_dream_and_one_by_schedule_stay(sample):
     home = sample("nb035")
     (home.parent / "nanomem").mkdir(exist_ok=True)
     with open_workspace(home) as ws:
@@ -104,7 +102,7 @@ async def test_an_older_dream_and_one_by_schedule_stay(sample: Callable[[str], P
         assert {name: (home / name).read_bytes() for name in files} == files
 
 
-async def test_what_an_agent_keeps_through_the_same_object_stays(demo: Path) -> None:
+async def test_what_an_agent_keeps_through_the_same_object_stays(demo):
     from nanomem_tui.memory.turns.request import turn_end, turn_input
 
     async with console(demo, "items") as on:
@@ -117,7 +115,7 @@ async def test_what_an_agent_keeps_through_the_same_object_stays(demo: Path) -> 
         assert any("coffee black" in item.text for item in on.app.ws.items.all())
 
 
-async def test_a_change_undone_from_history_is_redone_and_the_ones_after_it_stay(demo: Path) -> None:
+async def test_a_change_undone_from_history_is_redone_and_the_ones_after_it_stay(demo):
     async with console(demo, "items") as on:
         first, second = on.ids[:2]
         await on.press("d", "d", "U")
@@ -147,7 +145,7 @@ WAYS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-async def changed(on: Console, keys: tuple[str, ...]) -> str:
+async def changed(on, keys):
     """Do something to a row that is not the first, and go away from it."""
     row = on.ids[min(2, len(on.ids) - 1)]
     await on.at(row)
@@ -156,7 +154,7 @@ async def changed(on: Console, keys: tuple[str, ...]) -> str:
 
 
 @pytest.mark.slow
-async def test_after_an_undo_the_cursor_stands_on_the_row_that_came_back(demo: Path) -> None:
+async def test_after_an_undo_the_cursor_stands_on_the_row_that_came_back(demo):
     async with console(demo, "items") as on:
         for screen, ways in WAYS.items():
             await on.go(screen)
@@ -166,7 +164,7 @@ async def test_after_an_undo_the_cursor_stands_on_the_row_that_came_back(demo: P
                 await on.until(lambda row=row: on.screen.table.cursor_id == row, f"{keys}: the cursor is on {row}")
 
 
-async def test_the_cursor_goes_to_a_record_that_comes_back(demo: Path) -> None:
+async def test_the_cursor_goes_to_a_record_that_comes_back(demo):
     async with console(demo, "tiers") as on:
         await on.at("task")
         await on.press("enter")
@@ -179,8 +177,8 @@ async def test_the_cursor_goes_to_a_record_that_comes_back(demo: Path) -> None:
 
 @pytest.mark.slow
 async def test_the_cursor_goes_to_a_file_and_to_a_decision_that_come_back(
-    sample: Callable[[str], Path],
-) -> None:
+    sample,
+):
     home = sample("nb035")
     async with console(home, "files") as on:
         await on.at("memory/MEMORY.md")
@@ -199,7 +197,7 @@ async def test_the_cursor_goes_to_a_file_and_to_a_decision_that_come_back(
         assert on.screen.table.cursor == 0
 
 
-async def test_a_filter_that_hides_what_came_back_is_cleared(demo: Path) -> None:
+async def test_a_filter_that_hides_what_came_back_is_cleared(demo):
     async with console(demo, "items") as on:
         row = await changed(on, ("d",))
         on.screen.filter_by("zzzz")
@@ -208,7 +206,7 @@ async def test_a_filter_that_hides_what_came_back_is_cleared(demo: Path) -> None
         await on.until(lambda: on.screen.table.cursor_id == row)
 
 
-def test_a_program_can_undo_only_what_it_changed_itself(demo: Path) -> None:
+def test_a_program_can_undo_only_what_it_changed_itself(demo):
     from nanomem_tui.core.errors import NothingToDo
 
     with open_workspace(demo) as mine, open_workspace(demo) as other:

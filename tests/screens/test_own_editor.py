@@ -1,17 +1,14 @@
 """Editing in the person's own editor, also where there is none."""
 
-from __future__ import annotations
-
 import os
 import stat
-from pathlib import Path
 
 import pytest
 
 from tests.screens.console import console
 
 
-async def test_the_own_editor_edits_too(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_own_editor_edits_too(demo, tmp_path, monkeypatch):
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nprintf "from elsewhere\\n" > "$1"\n')
     editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
@@ -29,13 +26,11 @@ BROKEN = {None: "no editor is set", "/nowhere/ed -w": "there is no command", "fa
 
 
 @pytest.mark.parametrize("screen", ["items", "knowledge", "files"])
-async def test_the_console_stays_when_the_own_editor_does_not_work(
-    demo: Path, monkeypatch: pytest.MonkeyPatch, screen: str
-) -> None:
+async def test_the_console_stays_when_the_own_editor_does_not_work(demo, monkeypatch, screen):
     monkeypatch.delenv("VISUAL", raising=False)
     away = 0
 
-    def turn(by: int) -> None:
+    def turn(by):
         nonlocal away
         away += by
         assert away == 0 or os.environ.get("EDITOR") == "false", "the terminal is given away for nothing"

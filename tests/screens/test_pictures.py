@@ -1,14 +1,10 @@
 """The Pictures screen: behind Status, each picture small in the list and large beside it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from nanomem_tui.review.charts import PICTURES
 from tests.screens.console import console
 
 
-async def test_the_pictures_stand_behind_status(demo: Path) -> None:
+async def test_the_pictures_stand_behind_status(demo):
     async with console(demo, "status") as on:
         await on.press("l")
         await on.until(lambda: on.screen.SCREEN == "pictures" and len(on.ids) == len(PICTURES), "all pictures")
@@ -19,7 +15,7 @@ async def test_the_pictures_stand_behind_status(demo: Path) -> None:
         await on.until(lambda: on.screen.SCREEN == "status")
 
 
-async def test_a_narrow_screen_shows_one_picture_at_a_time(demo: Path) -> None:
+async def test_a_narrow_screen_shows_one_picture_at_a_time(demo):
     async with console(demo, "pictures", (60, 20)) as on:
         await on.until(lambda: len(on.ids) == len(PICTURES))
         await on.press("enter")

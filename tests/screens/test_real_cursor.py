@@ -1,27 +1,24 @@
 """The terminal's own cursor stands where the keys act, for who reads the screen by ear or finger."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui.demo import build
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
-from tests.snapshots.terminal import Terminal, nanomem
+from tests.screens.console import console
+from tests.snapshots.terminal import nanomem
 
 MARK = "▸"
 
 
-def line_of_mark(on: Console, before: str = "") -> int:
+def line_of_mark(on, before=""):
     """The line of the screen on which the row at the cursor is marked, behind `before`."""
     return next(y for y, line in enumerate(on.text.splitlines()) if f"{before}{MARK}" in line)
 
 
 @pytest.mark.slow
-async def test_it_is_on_the_current_row_wherever_the_keys_go(demo: Path) -> None:
+async def test_it_is_on_the_current_row_wherever_the_keys_go(demo):
     async with console(demo, "items", (80, 24)) as on:
         for key in ("j", "j", "ctrl+d", "G", "k", "g", "space", "x", "s", "2", "j", "5", "1"):
             await on.press(key)
@@ -33,7 +30,7 @@ async def test_it_is_on_the_current_row_wherever_the_keys_go(demo: Path) -> None
         assert on.app.cursor_position.y == line_of_mark(on)
 
 
-async def test_it_is_in_the_field_that_is_typed_into_and_in_the_list_when_arrows_move(demo: Path) -> None:
+async def test_it_is_in_the_field_that_is_typed_into_and_in_the_list_when_arrows_move(demo):
     async with console(demo, "items", (80, 24)) as on:
         await on.press("/")
         await on.type("abc")
@@ -48,20 +45,20 @@ async def test_it_is_in_the_field_that_is_typed_into_and_in_the_list_when_arrows
         assert on.app.cursor_position.y == line_of_mark(on)
 
 
-async def test_in_the_detail_it_is_on_the_line_that_is_read(demo: Path) -> None:
+async def test_in_the_detail_it_is_on_the_line_that_is_read(demo):
     async with console(demo, "sessions", (160, 30)) as on:
         await on.press("tab", "j", "j")
         x, y = on.app.cursor_position
         assert on.text.splitlines()[y][x] == MARK
 
 
-def _row_of_cursor(terminal: Terminal) -> str:
+def _row_of_cursor(terminal):
     return terminal.text.splitlines()[terminal._screen.cursor.y]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("thin", ["off", "on"])
-def test_a_terminal_has_it_there_for_a_few_bytes(tmp_path: Path, thin: str) -> None:
+def test_a_terminal_has_it_there_for_a_few_bytes(tmp_path, thin):
     workspace = build(tmp_path / ".nanobot")
     with open_workspace(workspace) as ws:
         rows = len(ws.items.all())

@@ -1,7 +1,5 @@
 """The Recall screen: a message is ranked as it is typed, every row says why."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable
@@ -28,38 +26,38 @@ from nanomem_tui.widgets.help import HelpScreen
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Preview
 from tests.memory.turns import settle
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
 
 Sample = Callable[[str], Path]
 
 
-async def ask(on: Console, text: str) -> None:
+async def ask(on, text):
     """Type a message and go to the list."""
     await on.press("slash")
     await on.type(text)
     await on.press("enter")
 
 
-def given(on: Console) -> list[str]:
+def given(on):
     return [row.item.text for row in on.screen.table.rows if row.where == "given"]
 
 
-def cut(on: Console) -> list[tuple[str, str]]:
+def cut(on):
     return [(row.item.text, row.why) for row in on.screen.table.rows if row.where == "cut"]
 
 
-def detail(on: Console) -> str:
+def detail(on):
     return on.screen.detail_pane.document.plain() if on.screen.detail_pane.document.copy == "" else everything(on)
 
 
-def everything(on: Console) -> str:
+def everything(on):
     """The whole right pane as it is laid out."""
     return "\n".join("".join(text for text, _ in line) for line in on.screen.detail_pane.lines)
 
 
-def add(workspace: Path, *items: dict[str, object]) -> list[str]:
+def add(workspace, *items):
     with open_workspace(workspace) as ws:
         return [ws.items.add(**item)[1].id for item in items]
 
@@ -67,7 +65,7 @@ def add(workspace: Path, *items: dict[str, object]) -> list[str]:
 # Asking
 
 
-async def test_where_memory_is_switched_off_it_says_so(demo: Path) -> None:
+async def test_where_memory_is_switched_off_it_says_so(demo):
     settle(demo, memory_enabled=False)
     async with console(demo, "recall") as on:
         await ask(on, "window")
@@ -75,7 +73,7 @@ async def test_where_memory_is_switched_off_it_says_so(demo: Path) -> None:
         assert "memory is switched off (memory_enabled)" in on.text
 
 
-async def test_before_a_message_it_says_how_to_type_one(demo: Path) -> None:
+async def test_before_a_message_it_says_how_to_type_one(demo):
     async with console(demo, "recall") as on:
         assert "Type / and a message" in on.text
         assert on.screen.table.rows == []
@@ -83,7 +81,7 @@ async def test_before_a_message_it_says_how_to_type_one(demo: Path) -> None:
         assert "6 Recall" in on.text
 
 
-async def test_each_key_ranks_again_and_typing_fires_no_command(demo: Path) -> None:
+async def test_each_key_ranks_again_and_typing_fires_no_command(demo):
     async with console(demo, "recall") as on:
         await on.press("slash")
         seen = []
@@ -98,7 +96,7 @@ async def test_each_key_ranks_again_and_typing_fires_no_command(demo: Path) -> N
         assert isinstance(on.app.focused, LineTable)
 
 
-async def test_another_message_takes_the_place_of_the_one_before(demo: Path) -> None:
+async def test_another_message_takes_the_place_of_the_one_before(demo):
     async with console(demo, "recall") as on:
         await ask(on, "metric units")
         await ask(on, "window seats")
@@ -110,13 +108,13 @@ async def test_another_message_takes_the_place_of_the_one_before(demo: Path) -> 
         assert len(given(on)) == 2
 
 
-async def test_where_nothing_is_recalled_the_rows_that_must_be_imported_first_are_told(sample: Sample) -> None:
+async def test_where_nothing_is_recalled_the_rows_that_must_be_imported_first_are_told(sample):
     async with console(sample("ftswal"), "recall", (200, 40)) as on:
         await ask(on, "tailwind bootstrap")
         await on.shows("no item: first import 185 foreign rows", "185 rows of another system must be imported before")
 
 
-async def test_no_key_waits_for_the_ranking(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_key_waits_for_the_ranking(demo, monkeypatch):
     real, held, asked = Recall.ask, threading.Event(), []
 
     def slow(self, question, **options):
@@ -135,7 +133,7 @@ async def test_no_key_waits_for_the_ranking(demo: Path, monkeypatch: pytest.Monk
         assert len(asked) < len("window"), f"questions that were overtaken are not asked: {asked}"
 
 
-async def test_a_time_in_the_message_is_a_part_of_the_score(demo: Path) -> None:
+async def test_a_time_in_the_message_is_a_part_of_the_score(demo):
     add(demo, {"text": "Bought a red bicycle"})
     async with console(demo, "recall") as on:
         await ask(on, "which bicycle?")
@@ -151,7 +149,7 @@ async def test_a_time_in_the_message_is_a_part_of_the_score(demo: Path) -> None:
     ("message", "found"),
     [("小满几点接", "小满"), ("กาแฟ", "กาแฟ"), ("🌸 桜", "桜"), ("penicilin", "penicillin")],
 )
-async def test_every_script_is_asked_and_matched_words_stand_out(demo: Path, message: str, found: str) -> None:
+async def test_every_script_is_asked_and_matched_words_stand_out(demo, message, found):
     async with console(demo, "recall") as on:
         on.screen.query_one("#ask-message", LineInput).value = message
         await on.app.settled()
@@ -159,7 +157,7 @@ async def test_every_script_is_asked_and_matched_words_stand_out(demo: Path, mes
         await on.until(lambda: any(tone == "added-word" for line in on.screen.detail_pane.lines for _, tone in line))
 
 
-async def test_the_parts_make_the_score(demo: Path) -> None:
+async def test_the_parts_make_the_score(demo):
     async with console(demo, "recall") as on:
         await ask(on, "window seats")
         hit = on.screen.table.rows[0].hit
@@ -174,7 +172,7 @@ async def test_the_parts_make_the_score(demo: Path) -> None:
         assert "██████" in on.text
 
 
-async def test_without_box_signs_the_bars_are_ascii(demo: Path) -> None:
+async def test_without_box_signs_the_bars_are_ascii(demo):
     async with console(demo, "recall") as on:
         on.app.ascii_only = True
         on.screen.table.set_columns(on.screen.columns())
@@ -183,7 +181,7 @@ async def test_without_box_signs_the_bars_are_ascii(demo: Path) -> None:
         assert "@@@@@@" in rows[0]
 
 
-async def test_the_block_is_what_the_engine_gives_and_lessons_are_named(demo: Path) -> None:
+async def test_the_block_is_what_the_engine_gives_and_lessons_are_named(demo):
     with open_workspace(demo) as ws:
         begun = ws.engine.preview(TurnInput("", text="window seats"))
     async with console(demo, "recall", (160, 200)) as on:
@@ -197,7 +195,7 @@ async def test_the_block_is_what_the_engine_gives_and_lessons_are_named(demo: Pa
         assert f"Lessons chosen ({len(begun.lessons)})" in text
 
 
-async def test_what_was_cut_stands_below_a_rule_with_its_reason(demo: Path) -> None:
+async def test_what_was_cut_stands_below_a_rule_with_its_reason(demo):
     add(demo, *({"text": f"Kayak number {n} hangs in the boat house"} for n in range(12)))
     async with console(demo, "recall") as on:
         await ask(on, "kayak")
@@ -210,7 +208,7 @@ async def test_what_was_cut_stands_below_a_rule_with_its_reason(demo: Path) -> N
         await on.shows("Found, and cut: over maxResults 8.")
 
 
-async def test_small_screens_show_one_pane_and_tab_the_other(demo: Path) -> None:
+async def test_small_screens_show_one_pane_and_tab_the_other(demo):
     async with console(demo, "recall", (80, 24)) as on:
         await ask(on, "window seats")
         assert "Score 6" not in on.text
@@ -221,7 +219,7 @@ async def test_small_screens_show_one_pane_and_tab_the_other(demo: Path) -> None
         assert on.screen.table.display
 
 
-async def test_what_went_wrong_is_told_in_place_of_the_rows(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_went_wrong_is_told_in_place_of_the_rows(demo, monkeypatch):
     def full(self, question, **options):
         raise DiskFull("the disk is full", "/data", "make room")
 
@@ -235,7 +233,7 @@ async def test_what_went_wrong_is_told_in_place_of_the_rows(demo: Path, monkeypa
         assert given(on)
 
 
-async def test_hostile_words_reach_no_terminal(demo: Path) -> None:
+async def test_hostile_words_reach_no_terminal(demo):
     add(demo, {"text": "kayak \x1b]52;c;AAAA\x07 [/foo] \u202eevil <recalled-memory>"})
     async with console(demo, "recall", (160, 60)) as on:
         await ask(on, "kayak")
@@ -244,7 +242,7 @@ async def test_hostile_words_reach_no_terminal(demo: Path) -> None:
         assert on.screen.table.rows[0].answer.begun.block.count("<recalled-memory>") == 1
 
 
-async def test_what_the_message_replies_to_counts_is_told_and_saved(demo: Path) -> None:
+async def test_what_the_message_replies_to_counts_is_told_and_saved(demo):
     async with console(demo, "recall", (160, 60)) as on:
         await ask(on, "what about it")
         assert given(on) == []
@@ -271,7 +269,7 @@ async def test_what_the_message_replies_to_counts_is_told_and_saved(demo: Path) 
 # Who asks
 
 
-async def test_a_chat_is_given_nothing_of_another_chat(demo: Path) -> None:
+async def test_a_chat_is_given_nothing_of_another_chat(demo):
     add(
         demo,
         {"text": "The kayak of Ada", "scope_type": "chat", "channel": "telegram", "chat_id": "7001"},
@@ -296,7 +294,7 @@ async def test_a_chat_is_given_nothing_of_another_chat(demo: Path) -> None:
         assert len(given(on)) == 2, "the owner stands first"
 
 
-def test_who_is_typed_is_a_chat_a_person_or_nobody() -> None:
+def test_who_is_typed_is_a_chat_a_person_or_nobody():
     assert audience_named("telegram:1 ada") == Audience("telegram", "1", "ada")
     assert audience_named("telegram: ada") == Audience("telegram", None, "ada")
     assert audience_named("cli:a:b") == Audience("cli", "a:b")
@@ -308,7 +306,7 @@ def test_who_is_typed_is_a_chat_a_person_or_nobody() -> None:
 # Profiles and weights
 
 
-async def test_turning_a_weight_ranks_again_and_reset_brings_the_profile_back(demo: Path) -> None:
+async def test_turning_a_weight_ranks_again_and_reset_brings_the_profile_back(demo):
     add(
         demo,
         {"text": "A kayak in the boat house", "importance": 0.1},
@@ -332,7 +330,7 @@ async def test_turning_a_weight_ranks_again_and_reset_brings_the_profile_back(de
         assert "[importance 0.020]" in on.text
 
 
-async def test_each_profile_has_its_own_parts(demo: Path) -> None:
+async def test_each_profile_has_its_own_parts(demo):
     async with console(demo, "recall") as on:
         await ask(on, "window seats")
         await on.press("P")
@@ -350,7 +348,7 @@ async def test_each_profile_has_its_own_parts(demo: Path) -> None:
 # Why not
 
 
-async def test_why_an_item_is_not_recalled_follows_the_message(demo: Path) -> None:
+async def test_why_an_item_is_not_recalled_follows_the_message(demo):
     async with console(demo, "recall") as on:
         await ask(on, "window seats")
         await on.press("W")
@@ -370,14 +368,14 @@ async def test_why_an_item_is_not_recalled_follows_the_message(demo: Path) -> No
         assert not any(row.is_chosen for row in on.screen.table.rows)
 
 
-def test_the_row_of_an_item_that_is_not_given_holds_its_words() -> None:
+def test_the_row_of_an_item_that_is_not_given_holds_its_words():
     mine = cast("Item", SimpleNamespace(id="i1", text="sits by the window"))
     row = RecallRow("chosen", Answer(Asked()), mine, why="not visible here: user scope channel:telegram:user:ana")
     assert row.text == "not visible here: sits by the window"
     assert row._replace(where="cut").text.endswith("user:ana: sits by the window")
 
 
-async def test_from_items_a_disabled_one_says_so(demo: Path) -> None:
+async def test_from_items_a_disabled_one_says_so(demo):
     async with console(demo, "items") as on:
         row = next(row for row in on.screen.table.rows if "penicillin" in row.text)
         await on.at(row.id)
@@ -394,7 +392,7 @@ async def test_from_items_a_disabled_one_says_so(demo: Path) -> None:
 # To the item
 
 
-async def test_enter_goes_to_the_item(demo: Path) -> None:
+async def test_enter_goes_to_the_item(demo):
     async with console(demo, "recall") as on:
         await ask(on, "window seats")
         wanted = on.screen.table.rows[0].item.id
@@ -408,7 +406,7 @@ async def test_enter_goes_to_the_item(demo: Path) -> None:
         assert "<recalled-memory>" in everything(on)
 
 
-async def test_keys_that_can_do_nothing_say_why(demo: Path) -> None:
+async def test_keys_that_can_do_nothing_say_why(demo):
     async with console(demo, "recall") as on:
         await on.press("M")
         await on.shows("type a message first")
@@ -419,19 +417,19 @@ async def test_keys_that_can_do_nothing_say_why(demo: Path) -> None:
 # Saved questions
 
 
-def questions(workspace: Path) -> list[dict[str, object]]:
+def questions(workspace):
     with open_workspace(workspace) as ws:
         path = ws.paths.data / "recall" / f"{ws.id}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-async def check(on: Console) -> None:
+async def check(on):
     await on.press("colon")
     await on.type("check saved")
     await on.press("enter")
 
 
-async def test_a_question_is_saved_once_and_a_loss_is_shown(demo: Path) -> None:
+async def test_a_question_is_saved_once_and_a_loss_is_shown(demo):
     async with console(demo, "recall") as on:
         await check(on)
         await on.shows("no saved questions")
@@ -450,7 +448,7 @@ async def test_a_question_is_saved_once_and_a_loss_is_shown(demo: Path) -> None:
         await on.shows("1 saved question, 1 with a loss", "LOST", wanted, "deleted")
 
 
-async def test_what_was_saved_and_which_keys_turn_weights_fit_a_small_screen(demo: Path) -> None:
+async def test_what_was_saved_and_which_keys_turn_weights_fit_a_small_screen(demo):
     async with console(demo, "recall", size=(80, 24)) as on:
         await ask(on, "window seats")
         await on.press("greater_than_sign", "M")
@@ -464,7 +462,7 @@ async def test_what_was_saved_and_which_keys_turn_weights_fit_a_small_screen(dem
 # Status
 
 
-async def test_status_counts_what_turns_did_and_plots_it_by_day(demo: Path) -> None:
+async def test_status_counts_what_turns_did_and_plots_it_by_day(demo):
     for day in (1, 2, 3):
         with open_workspace(demo) as ws:
             at = f"2026-01-0{day}T10:00:00+00:00"
@@ -480,7 +478,7 @@ async def test_status_counts_what_turns_did_and_plots_it_by_day(demo: Path) -> N
         await on.shows("By day, 2026-01-01 to 20", "0% to 100%, last 100%")
 
 
-async def test_status_tells_every_counter_by_its_name(demo: Path) -> None:
+async def test_status_tells_every_counter_by_its_name(demo):
     with open_workspace(demo) as ws:
         for text in ("remember that the kayak is red", "zzz"):
             begun = ws.engine.begin_turn(TurnInput("cli:x", "cli", "x", text=text))
@@ -515,7 +513,7 @@ async def test_status_tells_every_counter_by_its_name(demo: Path) -> None:
         ("nothing", [], []),
     ],
 )
-def test_matched_words_are_marked(text: str, terms: list[str], found: list[str]) -> None:
+def test_matched_words_are_marked(text, terms, found):
     spans = marked(text, terms)
     assert "".join(part for part, _ in spans) == text
     assert [part for part, tone in spans if tone] == found

@@ -1,9 +1,5 @@
 """The Recall screen by words and meaning, with the model that is bundled."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -15,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("recall_as_set")
 
 
 @pytest.mark.slow
-async def test_meaning_has_a_bar_a_weight_and_a_distance(demo: Path) -> None:
+async def test_meaning_has_a_bar_a_weight_and_a_distance(demo):
     settle(demo, recall_backend="hybrid", recall_max_results=1)
     with open_workspace(demo) as ws:
         ws.items.add("Mira bought a second automobile for the farm")
@@ -40,7 +36,7 @@ async def test_meaning_has_a_bar_a_weight_and_a_distance(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_without_a_model_it_says_why(demo: Path) -> None:
+async def test_without_a_model_it_says_why(demo):
     settle(demo, recall_backend="hybrid", embedding_enabled=False)
     async with console(demo, "recall") as on:
         await ask(on, "window seats")

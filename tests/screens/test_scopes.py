@@ -1,20 +1,16 @@
 """The Scopes screen behind Items: what leaks, what each scope holds, what each chat sees; S takes items elsewhere."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
 from tests.review.test_scopes import put
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """Ana in one chat, Bo in another, hostile words in a third; a global item that tells of Ana."""
     made = make_home(tmp_path)
     with open_workspace(made) as ws:
@@ -28,7 +24,7 @@ def home(tmp_path: Path) -> Path:
     return made
 
 
-async def test_what_leaks_comes_first_then_scopes_then_who_asks(home: Path) -> None:
+async def test_what_leaks_comes_first_then_scopes_then_who_asks(home):
     async with console(home, "items") as on:
         await on.press("l")
         await on.until(lambda: on.screen.SCREEN == "scopes" and len(on.ids) > 8, "the rows")
@@ -44,7 +40,7 @@ async def test_what_leaks_comes_first_then_scopes_then_who_asks(home: Path) -> N
         await on.until(lambda: on.screen.SCREEN == "items")
 
 
-async def test_what_leaks_moves_where_it_belongs_by_two_keys_and_undo_brings_it_back(home: Path) -> None:
+async def test_what_leaks_moves_where_it_belongs_by_two_keys_and_undo_brings_it_back(home):
     async with console(home, "scopes") as on:
         await on.until(lambda: "names:told" in on.ids)
         await on.at("names:told")
@@ -60,7 +56,7 @@ async def test_what_leaks_moves_where_it_belongs_by_two_keys_and_undo_brings_it_
 
 
 @pytest.mark.slow
-async def test_selected_items_are_copied_to_a_scope_that_is_typed(home: Path) -> None:
+async def test_selected_items_are_copied_to_a_scope_that_is_typed(home):
     async with console(home, "items") as on:
         await on.until(lambda: len(on.ids) == 5)
         for key in ("of_bo", "of_chat"):
@@ -78,7 +74,7 @@ async def test_selected_items_are_copied_to_a_scope_that_is_typed(home: Path) ->
 
 
 @pytest.mark.slow
-async def test_the_same_text_there_is_said_and_merged_only_after_a_yes(home: Path) -> None:
+async def test_the_same_text_there_is_said_and_merged_only_after_a_yes(home):
     with open_workspace(home) as ws:
         put(ws, "twin", "global", "needle boat", hits=4)
     async with console(home, "items") as on:
@@ -99,7 +95,7 @@ async def test_the_same_text_there_is_said_and_merged_only_after_a_yes(home: Pat
         assert on.app.ws.items.get("twin").hits == 4
 
 
-async def test_a_leads_to_recall_as_who_is_at_the_cursor_and_enter_to_the_items_of_a_scope(home: Path) -> None:
+async def test_a_leads_to_recall_as_who_is_at_the_cursor_and_enter_to_the_items_of_a_scope(home):
     async with console(home, "scopes") as on:
         await on.until(lambda: len(on.ids) > 8)
         await on.at("asks:telegram:-100987 Ana")
@@ -118,19 +114,19 @@ async def test_a_leads_to_recall_as_who_is_at_the_cursor_and_enter_to_the_items_
         await on.until(lambda: on.screen.SCREEN == "items" and on.ids == ["of_bo"], "the items of that scope")
 
 
-async def test_on_a_narrow_screen_nothing_is_lost(home: Path) -> None:
+async def test_on_a_narrow_screen_nothing_is_lost(home):
     async with console(home, "scopes", (60, 20)) as on:
         await on.until(lambda: len(on.ids) > 8)
         await on.shows("Ana looks for another")
         assert all(len(line) <= 60 for line in on.text.splitlines())
 
 
-def where(on: Console, key: str) -> str:
+def where(on, key):
     """The scope key of an item now."""
     return on.app.ws.items.get(key).scope_key
 
 
-async def test_in_the_inbox_a_leak_is_taken_where_it_belongs_by_two_keys(home: Path) -> None:
+async def test_in_the_inbox_a_leak_is_taken_where_it_belongs_by_two_keys(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: "leak:told" in on.ids)
         await on.at("leak:told")

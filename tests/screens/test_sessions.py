@@ -1,10 +1,6 @@
 """The Sessions screen: transcripts, search in all of them, compaction with undo, and the way to what came of them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -13,26 +9,25 @@ from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.memory.sessions import files, sessions
 from nanomem_tui.screens.sessions import SessionsScreen, size_text
 from nanomem_tui.widgets.bars import FilterBar
-from nanomem_tui.widgets.parts_view import PartsView
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 KEY = "telegram:20417"
 
 
-def view(on: Console) -> PartsView:
+def view(on):
     return cast("SessionsScreen", on.screen).view
 
 
-def sessions_folder(workspace: Path) -> Path:
+def sessions_folder(workspace):
     with open_workspace(workspace) as ws:
         folder = ws.layout.sessions_dir
     assert folder is not None
     return folder
 
 
-def write_session(workspace: Path, key: str, count: int) -> Path:
+def write_session(workspace, key, count):
     head = {"_type": "metadata", "key": key, "created_at": "2026-01-01T00:00:00", "metadata": {"title": "A long one"}}
     lines = [json.dumps(head)]
     for number in range(count):
@@ -43,7 +38,7 @@ def write_session(workspace: Path, key: str, count: int) -> Path:
     return path
 
 
-async def test_it_lists_every_session_and_shows_the_end_of_one(sample: Callable[[str], Path]) -> None:
+async def test_it_lists_every_session_and_shows_the_end_of_one(sample):
     async with console(sample("nb035"), "sessions", (160, 45)) as on:
         assert len(on.ids) == 39
         await on.at("discord:2600079")
@@ -52,7 +47,7 @@ async def test_it_lists_every_session_and_shows_the_end_of_one(sample: Callable[
         assert view(on).current is last, "a conversation is read from its end"
 
 
-async def test_a_conversation_is_read_with_the_keyboard(demo: Path) -> None:
+async def test_a_conversation_is_read_with_the_keyboard(demo):
     async with console(demo, "sessions", (80, 24)) as on:
         await on.at(KEY)
         await on.press("enter")
@@ -65,7 +60,7 @@ async def test_a_conversation_is_read_with_the_keyboard(demo: Path) -> None:
         assert on.screen.table.has_focus
 
 
-async def test_it_goes_to_the_memories_of_a_session(demo: Path) -> None:
+async def test_it_goes_to_the_memories_of_a_session(demo):
     async with console(demo, "sessions") as on:
         await on.at(KEY)
         await on.press("o")
@@ -78,7 +73,7 @@ async def test_it_goes_to_the_memories_of_a_session(demo: Path) -> None:
         assert expected
 
 
-async def test_search_in_all_transcripts_jumps_to_the_message(demo: Path) -> None:
+async def test_search_in_all_transcripts_jumps_to_the_message(demo):
     async with console(demo, "sessions") as on:
         await on.press("F")
         await on.type("calendar")
@@ -88,7 +83,7 @@ async def test_search_in_all_transcripts_jumps_to_the_message(demo: Path) -> Non
         assert on.screen.table.cursor_id == "slack:C0LANTERN"
 
 
-async def test_another_search_begins_at_its_first_result(demo: Path) -> None:
+async def test_another_search_begins_at_its_first_result(demo):
     async with console(demo, "sessions") as on:
         await on.press("F")
         await on.type("a")
@@ -102,7 +97,7 @@ async def test_another_search_begins_at_its_first_result(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
+async def test_search_finds_summaries_and_notes_too(demo):
     async with console(demo, "sessions") as on:
         await on.press("F")
         await on.type("Elin called")
@@ -118,7 +113,7 @@ async def test_search_finds_summaries_and_notes_too(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_notes_and_archive_are_a_key_away_and_searched(demo: Path) -> None:
+async def test_notes_and_archive_are_a_key_away_and_searched(demo):
     async with console(demo, "sessions") as on:
         await on.press("l")
         await on.shows("Release notes drafted")
@@ -137,7 +132,7 @@ async def test_notes_and_archive_are_a_key_away_and_searched(demo: Path) -> None
 
 
 @pytest.mark.slow
-async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) -> None:
+async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo):
     path = sessions_folder(demo) / key_to_name(KEY)
     before = path.read_bytes()
     async with console(demo, "sessions") as on:
@@ -157,7 +152,7 @@ async def test_a_compaction_shows_what_it_keeps_and_can_be_undone(demo: Path) ->
 
 
 @pytest.mark.slow
-async def test_selected_sessions_are_compacted_together(demo: Path) -> None:
+async def test_selected_sessions_are_compacted_together(demo):
     folder = sessions_folder(demo)
     async with console(demo, "sessions") as on:
         await on.at(KEY)
@@ -170,7 +165,7 @@ async def test_selected_sessions_are_compacted_together(demo: Path) -> None:
         await on.until(lambda: [len(path.read_bytes().splitlines()) for path in paths] == [5, 5])
 
 
-async def test_a_hit_is_seen_in_a_narrow_list(demo: Path) -> None:
+async def test_a_hit_is_seen_in_a_narrow_list(demo):
     write_session(demo, "cli:late", 1)
     path = sessions_folder(demo) / key_to_name("cli:late")
     with path.open("a") as file:
@@ -183,7 +178,7 @@ async def test_a_hit_is_seen_in_a_narrow_list(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_to_cut(demo: Path) -> None:
+async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_to_cut(demo):
     async with console(demo, "sessions") as on:
         await on.at(KEY)
         await on.press("c")
@@ -200,7 +195,7 @@ async def test_a_number_is_asked_for_and_the_reason_said_when_there_is_nothing_t
 
 
 @pytest.mark.slow
-async def test_a_turn_in_flight_refuses_the_compaction(demo: Path) -> None:
+async def test_a_turn_in_flight_refuses_the_compaction(demo):
     path = sessions_folder(demo) / key_to_name(KEY)
     sidecar = path.with_name(path.name.removesuffix(".jsonl") + ".checkpoint.json")
     sidecar.write_text("{}")
@@ -214,7 +209,7 @@ async def test_a_turn_in_flight_refuses_the_compaction(demo: Path) -> None:
         assert len(path.read_bytes().splitlines()) == 9
 
 
-async def test_what_the_agent_writes_appears(demo: Path) -> None:
+async def test_what_the_agent_writes_appears(demo):
     path = sessions_folder(demo) / key_to_name(KEY)
     async with console(demo, "sessions") as on:
         await on.at(KEY)
@@ -226,7 +221,7 @@ async def test_what_the_agent_writes_appears(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_ten_thousand_messages_open_at_once(demo: Path) -> None:
+async def test_ten_thousand_messages_open_at_once(demo):
     write_session(demo, "cli:long", 10_000)
     async with console(demo, "sessions") as on:
         await on.at("cli:long")
@@ -242,7 +237,7 @@ async def test_ten_thousand_messages_open_at_once(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_the_end(demo: Path) -> None:
+async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_the_end(demo):
     write_session(demo, "cli:long", 200)
     async with console(demo, "sessions", (80, 24)) as on:
         for number in (199, 196, 183):
@@ -259,9 +254,7 @@ async def test_a_search_from_the_narrow_list_arrives_at_the_message_also_near_th
 
 
 @pytest.mark.slow
-async def test_of_a_very_long_one_a_part_is_shown_and_any_message_is_reached(
-    demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_of_a_very_long_one_a_part_is_shown_and_any_message_is_reached(demo, monkeypatch):
     monkeypatch.setattr(files, "WHOLE", 10_000)
     monkeypatch.setattr(sessions, "AT_ONCE", 40)
     write_session(demo, "cli:long", 400)
@@ -279,7 +272,7 @@ async def test_of_a_very_long_one_a_part_is_shown_and_any_message_is_reached(
             await on.until(lambda number=number: view(on).current is not None and view(on).current.key == f"m{number}")
 
 
-async def test_damage_is_said_and_the_rest_is_readable(sample: Callable[[str], Path]) -> None:
+async def test_damage_is_said_and_the_rest_is_readable(sample):
     async with console(sample("torn"), "sessions", (160, 45)) as on:
         await on.at("cli:direct")
         assert on.screen.sign(on.screen.table.cursor_row) == "!"
@@ -289,7 +282,7 @@ async def test_damage_is_said_and_the_rest_is_readable(sample: Callable[[str], P
         assert len([part for part in view(on).parts if part.key.startswith("m")]) == 139
 
 
-async def test_a_file_that_cannot_be_shown_says_why(demo: Path) -> None:
+async def test_a_file_that_cannot_be_shown_says_why(demo):
     folder = sessions_folder(demo)
     (folder / key_to_name("cli:linked")).symlink_to("/etc/hostname")
     async with console(demo, "sessions") as on:
@@ -300,7 +293,7 @@ async def test_a_file_that_cannot_be_shown_says_why(demo: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_letters_typed_into_a_field_are_no_keys(demo: Path) -> None:
+async def test_letters_typed_into_a_field_are_no_keys(demo):
     async with console(demo, "sessions") as on:
         await on.press("slash")
         await on.type("qcoflu")
@@ -311,13 +304,13 @@ async def test_letters_typed_into_a_field_are_no_keys(demo: Path) -> None:
         await on.shows("qcoflu", "Nothing found.")
 
 
-def test_sizes_read_well() -> None:
+def test_sizes_read_well():
     assert [size_text(size) for size in (0, 999, 1_000, 27_123, 1_440_000, 3_000_000_000)] == [
         "0", "999", "1.0k", "27k", "1.4M", "3.0G",
     ]  # fmt: skip
 
 
-async def test_an_archive_that_cannot_be_read_is_no_empty_one(sample: Callable[[str], Path]) -> None:
+async def test_an_archive_that_cannot_be_read_is_no_empty_one(sample):
     workspace = sample("nb035")
     history = workspace / "memory" / "history.jsonl"
     history.unlink()
@@ -328,9 +321,7 @@ async def test_an_archive_that_cannot_be_read_is_no_empty_one(sample: Callable[[
 
 
 @pytest.mark.slow
-async def test_an_imported_conversation_stands_among_them_and_is_only_read(
-    demo: Path, tmp_path: Path, samples: Path
-) -> None:
+async def test_an_imported_conversation_stands_among_them_and_is_only_read(demo, tmp_path, samples):
     source = samples / "crystal/home/.nanobot/memory.db"
     async with console(demo, "sessions", (140, 40)) as on:
         before = set(on.ids)
@@ -350,7 +341,7 @@ async def test_an_imported_conversation_stands_among_them_and_is_only_read(
         await on.shows("That charity race sounds great")
 
 
-async def test_followed_new_messages_appear_as_the_agent_writes_them(demo: Path) -> None:
+async def test_followed_new_messages_appear_as_the_agent_writes_them(demo):
     path = write_session(demo, "telegram:4711", 60)
     async with console(demo, "sessions") as on:
         await on.at("telegram:4711")

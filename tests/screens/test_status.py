@@ -10,17 +10,17 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.widgets.bars import StatusBar
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 Sample = Callable[[str], Path]
 
 
-def said(on: Console) -> dict[str, str]:
+def said(on):
     return {row.name: row.value for row in on.screen.table.rows}
 
 
-async def test_counts_are_those_of_the_workspace(sample: Sample) -> None:
+async def test_counts_are_those_of_the_workspace(sample):
     async with console(sample("nb035"), "status") as on:
         parts = said(on)
         assert parts["Sessions"] == "39"
@@ -30,7 +30,7 @@ async def test_counts_are_those_of_the_workspace(sample: Sample) -> None:
         assert parts["Database"] == "none yet"
 
 
-async def test_a_dream_cursor_beyond_the_last_entry_is_bad(sample: Sample) -> None:
+async def test_a_dream_cursor_beyond_the_last_entry_is_bad(sample):
     workspace = sample("nb035")
     (workspace / "memory" / ".dream_cursor").write_text("1282")
     async with console(workspace, "status", (160, 45)) as on:
@@ -38,7 +38,7 @@ async def test_a_dream_cursor_beyond_the_last_entry_is_bad(sample: Sample) -> No
         assert "no Dream would ever read the 1,000 entries to come" in said(on)["memory/.dream_cursor"]
 
 
-async def test_what_is_torn_is_named_by_file_and_line(sample: Sample) -> None:
+async def test_what_is_torn_is_named_by_file_and_line(sample):
     async with console(sample("torn"), "status", (160, 45)) as on:
         bad = [row for row in on.screen.table.rows if row.health in {"bad", "warn"}]
         assert any("LESSONS.jsonl:" in row.name for row in bad)
@@ -47,7 +47,7 @@ async def test_what_is_torn_is_named_by_file_and_line(sample: Sample) -> None:
         await on.shows("where", "what")
 
 
-async def test_the_doctor_adds_what_it_finds(sample: Sample) -> None:
+async def test_the_doctor_adds_what_it_finds(sample):
     async with console(sample("torn"), "status") as on:
         before = len(on.ids)
         await on.press("D")
@@ -55,9 +55,7 @@ async def test_the_doctor_adds_what_it_finds(sample: Sample) -> None:
         await on.until(lambda: len(on.ids) >= before)
 
 
-async def test_a_line_that_the_doctor_takes_away_was_not_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_line_that_the_doctor_takes_away_was_not_deleted(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.add("my password is hunter2Blue!")
@@ -81,7 +79,7 @@ async def test_a_line_that_the_doctor_takes_away_was_not_deleted(
         assert "press 0" not in on.screen.query_one(StatusBar).text
 
 
-async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path) -> None:
+async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo):
     async with console(demo, "items") as on:
         await on.press("x", "0")
         await on.until(lambda: "1 to checkpoint" in said(on).get("Saving", ""))
@@ -92,13 +90,13 @@ async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo: Path
 
 
 @pytest.mark.slow
-async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_too(demo: Path) -> None:
+async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_too(demo):
     async with console(demo, "lessons") as on:
         lessons = demo / "memory" / "LESSONS.jsonl"
         before = lessons.read_bytes()
         await on.press("x", "0")
 
-        def says(words: str) -> bool:
+        def says(words):
             bar = on.screen.query_one(StatusBar).text
             return words in bar and said(on)["Saving"].startswith(words)
 
@@ -113,7 +111,7 @@ async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_to
         assert lessons.read_bytes() != before
 
 
-async def test_one_of_a_thing_is_one_thing(demo: Path) -> None:
+async def test_one_of_a_thing_is_one_thing(demo):
     async with console(demo, "items") as on:
         await on.press("x", "U")
         await on.shows("1 thing touched")
@@ -121,13 +119,13 @@ async def test_one_of_a_thing_is_one_thing(demo: Path) -> None:
         await on.shows("Saved 1 change, 0 rows in")
 
 
-async def test_growth_and_kinds_are_plotted(sample: Sample) -> None:
+async def test_growth_and_kinds_are_plotted(sample):
     async with console(sample("ramfirst"), "status") as on:
         await on.at("Items")
         await on.shows("By kind", "Written, by month", "Recalled")
 
 
-async def test_a_broken_database_leaves_the_rest_usable(demo: Path) -> None:
+async def test_a_broken_database_leaves_the_rest_usable(demo):
     with open_workspace(demo) as ws:
         ws.items.add("x")
         path = ws.paths.database
@@ -138,7 +136,7 @@ async def test_a_broken_database_leaves_the_rest_usable(demo: Path) -> None:
         assert any("cannot be read" in row.value for row in on.screen.table.rows if row.health)
 
 
-async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_the_doctor(sample: Sample) -> None:
+async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_the_doctor(sample):
     async with console(sample("torn"), "status", (160, 45)) as on:
         await on.press("D")
         await on.shows("The doctor found")
@@ -149,7 +147,7 @@ async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_t
         assert any(row.name.startswith("sessions/") for row in on.screen.table.rows), "the rest is as it was"
 
 
-async def test_it_says_whether_the_notes_were_taken_in_and_what_that_brought(tmp_path: Path) -> None:
+async def test_it_says_whether_the_notes_were_taken_in_and_what_that_brought(tmp_path):
     workspace = make_home(tmp_path)
     (workspace / "memory" / "MEMORY.md").write_text("- Ana likes tea\n- Ana lives in Porto\n")
     async with console(workspace, "status") as on:

@@ -1,15 +1,11 @@
 """The Status screen tells the journal, reflections and token use, where there are any."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from nanomem_tui import open_workspace
 from tests.screens.console import console
 from tests.screens.test_status import said
 
 
-async def test_records_are_counted_and_tokens_told_by_whose_they_are(tmp_path: Path) -> None:
+async def test_records_are_counted_and_tokens_told_by_whose_they_are(tmp_path):
     place = tmp_path / "home" / "workspace"
     (place / "memory").mkdir(parents=True)
     with open_workspace(place) as ws:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,7 @@ from nanomem_tui.screens.work.record_list import TrailScreen
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.widgets.dialogs import EditScreen
 from nanomem_tui.widgets.paged_table import KEPT, PAGE, PagedRows
-from nanomem_tui.workspace import Workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.snapshots import hostile
 
 SMALL, LARGE = (80, 24), (200, 60)
@@ -29,7 +27,7 @@ MANY = 5_000
 
 
 @pytest.fixture
-def home(tmp_path: Path, clean_home: Path) -> Path:
+def home(tmp_path, clean_home):
     """An empty workspace."""
     workspace = tmp_path / ".nanobot" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -37,11 +35,11 @@ def home(tmp_path: Path, clean_home: Path) -> Path:
     return workspace
 
 
-def ago(**far: float) -> str:
+def ago(**far):
     return clock.iso(clock.now() - timedelta(**far))
 
 
-def worked(ws: Workspace) -> None:
+def worked(ws):
     """One goal with its task, its tool call and what was decided, and one record of each other kind."""
     records: Iterable[tuple[str, str, dict[str, Any]]] = (
         ("goal", "g1", {"description": "保持网站在线 🌐", "status": "active", "created_at": ago(hours=3)}),
@@ -68,7 +66,7 @@ def worked(ws: Workspace) -> None:
     ws.records.store_many([NewRecord(kind, fields, record_id) for kind, record_id, fields in records])
 
 
-def calls(ws: Workspace, count: int) -> None:
+def calls(ws, count):
     """So many tool calls, a second apart; the newest is call 0."""
     now = clock.now()
     ws.records.store_many(
@@ -81,7 +79,7 @@ def calls(ws: Workspace, count: int) -> None:
     )  # fmt: skip
 
 
-async def records_of(on: Console, kind: str) -> TrailScreen:
+async def records_of(on, kind):
     """To the records of a kind, by keys, from the Tiers screen."""
     await on.press("8")
     await on.at(kind)
@@ -92,7 +90,7 @@ async def records_of(on: Console, kind: str) -> TrailScreen:
     return screen
 
 
-async def at_link(on: Console, key: str) -> None:
+async def at_link(on, key):
     """In the detail, with the cursor on a link."""
     screen = on.screen
     assert isinstance(screen, TrailScreen)
@@ -117,7 +115,7 @@ SAID = {
 
 
 @pytest.mark.slow
-async def test_every_kind_is_counted_listed_and_told(home: Path) -> None:
+async def test_every_kind_is_counted_listed_and_told(home):
     with open_workspace(home) as ws:
         worked(ws)
     async with console(home, "tiers", LARGE) as on:
@@ -131,7 +129,7 @@ async def test_every_kind_is_counted_listed_and_told(home: Path) -> None:
             assert on.screen.table.cursor_id == kind
 
 
-async def test_links_lead_from_the_goal_to_the_tool_call_and_back(home: Path) -> None:
+async def test_links_lead_from_the_goal_to_the_tool_call_and_back(home):
     with open_workspace(home) as ws:
         worked(ws)
     async with console(home, "tiers", SMALL) as on:
@@ -154,7 +152,7 @@ async def test_links_lead_from_the_goal_to_the_tool_call_and_back(home: Path) ->
 
 
 @pytest.mark.slow
-async def test_o_goes_up_and_says_when_nothing_is_there(home: Path) -> None:
+async def test_o_goes_up_and_says_when_nothing_is_there(home):
     with open_workspace(home) as ws:
         worked(ws)
         ws.records.store("task", {"description": "alone", "goal_id": "gone"}, "t2")
@@ -171,7 +169,7 @@ async def test_o_goes_up_and_says_when_nothing_is_there(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_record_is_added_edited_deleted_and_brought_back(home: Path) -> None:
+async def test_a_record_is_added_edited_deleted_and_brought_back(home):
     async with console(home, "tiers", SMALL) as on:
         screen = await records_of(on, "goal")
         await on.shows("No goals yet")
@@ -210,7 +208,7 @@ async def test_a_record_is_added_edited_deleted_and_brought_back(home: Path) -> 
         await on.until(lambda: screen.ws.records.get("goal", "g1").fields == before)
 
 
-async def test_several_are_deleted_after_a_look(home: Path) -> None:
+async def test_several_are_deleted_after_a_look(home):
     with open_workspace(home) as ws:
         calls(ws, 5)
     async with console(home, "trail", SMALL) as on:
@@ -224,7 +222,7 @@ async def test_several_are_deleted_after_a_look(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_happened_is_not_edited(home: Path) -> None:
+async def test_what_happened_is_not_edited(home):
     with open_workspace(home) as ws:
         worked(ws)
     async with console(home, "trail", SMALL) as on:
@@ -236,7 +234,7 @@ async def test_what_happened_is_not_edited(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_long_list_is_read_where_it_is_looked_at(home: Path) -> None:
+async def test_a_long_list_is_read_where_it_is_looked_at(home):
     with open_workspace(home) as ws:
         calls(ws, MANY)
     async with console(home, "trail", LARGE) as on:
@@ -261,7 +259,7 @@ async def test_a_long_list_is_read_where_it_is_looked_at(home: Path) -> None:
         assert screen.table.cursor == MANY - 2501
 
 
-def test_only_so_many_pages_are_kept() -> None:
+def test_only_so_many_pages_are_kept():
     missing: list[int] = []
     rows = PagedRows[int](100 * PAGE, lambda index: -index, missing.append)
     for number in range(100):
@@ -286,7 +284,7 @@ FILTERS = {
 
 
 @pytest.mark.slow
-async def test_a_filter_asks_the_database(home: Path) -> None:
+async def test_a_filter_asks_the_database(home):
     with open_workspace(home) as ws:
         calls(ws, MANY)
     async with console(home, "trail", LARGE) as on:
@@ -300,7 +298,7 @@ async def test_a_filter_asks_the_database(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_another_process_stores_is_seen_and_the_cursor_stays(home: Path) -> None:
+async def test_what_another_process_stores_is_seen_and_the_cursor_stays(home):
     with open_workspace(home) as ws:
         calls(ws, 50)
     async with console(home, "trail", SMALL) as on:
@@ -321,7 +319,7 @@ async def test_what_another_process_stores_is_seen_and_the_cursor_stays(home: Pa
 
 
 @pytest.mark.slow
-async def test_what_happens_now_is_followed_while_it_is_shown(home: Path) -> None:
+async def test_what_happens_now_is_followed_while_it_is_shown(home):
     with open_workspace(home) as ws:
         worked(ws)
         for value in (10.0, 20.0, 40.0):
@@ -343,11 +341,11 @@ async def test_what_happens_now_is_followed_while_it_is_shown(home: Path) -> Non
             other.operational.push("metric", {"name": "load", "value": 90.0, "unit": "%"})
         await on.shows("90 %", "10 to 90 in 4")
         await on.press("8", "1")
-        timer = on.app.get_screen("tiers")._following  # type: ignore[attr-defined]
+        timer = on.app.get_screen("tiers")._following
         assert not timer._active.is_set(), "nothing is looked at while it is not shown"
 
 
-async def test_documents_are_listed_with_their_sections(home: Path) -> None:
+async def test_documents_are_listed_with_their_sections(home):
     guide = "# Guide\n\nFirst words.\n\n## Ports [/foo]\n\nPort 80 is for the proxy.\n"
     async with console(home, "tiers", LARGE) as on:
         await on.at("documents")
@@ -361,7 +359,7 @@ async def test_documents_are_listed_with_their_sections(home: Path) -> None:
 
 
 @pytest.mark.sqlite
-async def test_a_damaged_file_is_told_and_the_memory_goes_on(home: Path) -> None:
+async def test_a_damaged_file_is_told_and_the_memory_goes_on(home):
     with open_workspace(home) as ws:
         worked(ws)
         database = ws.paths.work_database
@@ -376,7 +374,7 @@ async def test_a_damaged_file_is_told_and_the_memory_goes_on(home: Path) -> None
 
 
 @pytest.mark.slow
-async def test_hostile_texts_do_nothing(home: Path) -> None:
+async def test_hostile_texts_do_nothing(home):
     bad = hostile.everything()
     with open_workspace(home) as ws:
         ws.records.store("goal", {"description": bad, "metadata": {bad: [bad]}}, "g1")
@@ -399,7 +397,7 @@ async def test_hostile_texts_do_nothing(home: Path) -> None:
             assert not set(on.text) & set(hostile.FORBIDDEN_CHARACTERS + "\x1b\x07")
 
 
-async def test_small_terminals_are_enough(home: Path) -> None:
+async def test_small_terminals_are_enough(home):
     with open_workspace(home) as ws:
         worked(ws)
     async with console(home, "tiers", (60, 20)) as on:

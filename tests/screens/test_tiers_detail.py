@@ -1,27 +1,23 @@
 """What the right pane of Records and Tiers tells: a record's fields in order, its past, documents in a narrow pane."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.screens.work.record_detail import LOGGED
 from nanomem_tui.screens.work.record_list import TrailScreen
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.tiers.happened import small_home
 
 SMALL, LARGE = (80, 24), (200, 60)
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """A workspace in which nothing is remembered yet."""
     return small_home(tmp_path)
 
 
-async def told_of(on: Console, kind: str) -> list[str]:
+async def told_of(on, kind):
     """The lines that are told of the newest record of a kind, without the space around them."""
     await on.press("8")
     await on.at(kind)
@@ -32,7 +28,7 @@ async def told_of(on: Console, kind: str) -> list[str]:
     return ["".join(text for text, _ in line).strip() for line in screen.view.lines]
 
 
-async def test_the_past_tells_edits_by_field_and_what_came_or_went_by_its_name(home: Path) -> None:
+async def test_the_past_tells_edits_by_field_and_what_came_or_went_by_its_name(home):
     with open_workspace(home) as ws:
         ws.records.add("goal", {"description": "Stay up", "priority": 1}, "g1")
         ws.records.edit("goal", "g1", {"priority": 4})
@@ -45,7 +41,7 @@ async def test_the_past_tells_edits_by_field_and_what_came_or_went_by_its_name(h
         assert not [line for line in past if line.startswith("description")], past
 
 
-async def test_a_long_past_says_how_much_is_not_told(home: Path) -> None:
+async def test_a_long_past_says_how_much_is_not_told(home):
     with open_workspace(home) as ws:
         for number in range(LOGGED + 3):
             ws.records.store("goal", {"description": "Stay up", "result": f"{number} days"}, "g1")
@@ -55,7 +51,7 @@ async def test_a_long_past_says_how_much_is_not_told(home: Path) -> None:
         await on.shows("… and 2 older")
 
 
-async def test_fields_stand_together_and_nothing_is_an_empty_heading(home: Path) -> None:
+async def test_fields_stand_together_and_nothing_is_an_empty_heading(home):
     with open_workspace(home) as ws:
         ws.records.store("agent-state", {"agent_name": "ops", "state": {"busy": True}}, "ops")
         ws.records.store("procedure", {"name": "free the port", "description": "End who holds it", "steps": []}, "p1")
@@ -70,7 +66,7 @@ async def test_fields_stand_together_and_nothing_is_an_empty_heading(home: Path)
         assert "created from g1" in await told_of(on, "pattern")
 
 
-async def test_a_section_that_is_wrapped_stays_right_of_its_line(home: Path) -> None:
+async def test_a_section_that_is_wrapped_stays_right_of_its_line(home):
     with open_workspace(home) as ws:
         ws.knowledge.add_text(f"# Guide\n\nWords.\n\n## {'保持网站在线 ' * 9}\n\nMore.\n", "a colleague", "The guide")
     async with console(home, "tiers", SMALL) as on:
@@ -81,7 +77,7 @@ async def test_a_section_that_is_wrapped_stays_right_of_its_line(home: Path) -> 
         assert wrapped.startswith(" " * 12)
 
 
-async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home: Path) -> None:
+async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home):
     async with console(home, "tiers", SMALL) as on:
         total = f"of {len(on.ids)}"
         on.screen.filter_by("tool")
@@ -91,7 +87,7 @@ async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home: Path) -
         await on.shows("0 records")
 
 
-async def test_coming_back_from_a_link_that_is_no_more_leads_to_the_beginning(home: Path) -> None:
+async def test_coming_back_from_a_link_that_is_no_more_leads_to_the_beginning(home):
     with open_workspace(home) as ws:
         ws.records.store("goal", {"description": "Stay up"}, "g1")
         ws.records.store("task", {"description": "Restart nginx", "goal_id": "g1"}, "t1")

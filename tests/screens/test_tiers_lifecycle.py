@@ -1,15 +1,11 @@
 """The lifecycle on the Tiers screen: what is due and how large the tiers are, in words; a run, taken back."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
-from nanomem_tui.workspace import Workspace
 from tests.screens.console import console
 from tests.tiers.happened import small_home
 
@@ -17,12 +13,12 @@ LARGE = (200, 60)
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """A workspace in which nothing is remembered yet."""
     return small_home(tmp_path)
 
 
-def old(ws: Workspace, count: int) -> None:
+def old(ws, count):
     """So many tool calls that are due."""
     for number in range(count):
         at = clock.iso(clock.now() - timedelta(days=40 + number))
@@ -30,7 +26,7 @@ def old(ws: Workspace, count: int) -> None:
 
 
 @pytest.mark.slow
-async def test_the_lifecycle_is_run_after_a_look_and_taken_back(home: Path) -> None:
+async def test_the_lifecycle_is_run_after_a_look_and_taken_back(home):
     with open_workspace(home) as ws:
         old(ws, 40)
         ws.records.store("tool-call", {"tool_name": "exec", "input": {}})
@@ -50,7 +46,7 @@ async def test_the_lifecycle_is_run_after_a_look_and_taken_back(home: Path) -> N
         assert on.screen.ws.records.count("tool-call", "longterm") == 0
 
 
-async def test_one_record_is_no_plural_and_sizes_read_alike(home: Path) -> None:
+async def test_one_record_is_no_plural_and_sizes_read_alike(home):
     with open_workspace(home) as ws:
         old(ws, 1)
     async with console(home, "tiers", LARGE) as on:

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.screens.work.record_list import TrailScreen
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.tiers.happened import small_home
 
 SMALL, LARGE = (80, 24), (200, 60)
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """A workspace in which nothing is remembered yet."""
     return small_home(tmp_path)
 
 
-def store(home: Path, kind: str, record_id: str, **fields: Any) -> None:
+def store(home, kind, record_id, **fields):
     with open_workspace(home) as ws:
         ws.records.store(kind, fields, record_id)
 
 
-async def records_of(on: Console, kind: str) -> TrailScreen:
+async def records_of(on, kind):
     """To the records of a kind, by keys."""
     await on.press("8")
     await on.at(kind)
@@ -38,19 +36,19 @@ async def records_of(on: Console, kind: str) -> TrailScreen:
     return screen
 
 
-def filtered(screen: TrailScreen, rows: int) -> bool:
+def filtered(screen, rows):
     return not screen._loading and len(screen.table.rows) == rows
 
 
-def told(screen: TrailScreen, row_id: str) -> bool:
+def told(screen, row_id):
     return screen._told == row_id
 
 
-def footer(on: Console) -> str:
+def footer(on):
     return on.screen.query_one(ActionFooter).text
 
 
-async def test_a_list_without_records_says_how_many_there_are_now_and_where(home: Path) -> None:
+async def test_a_list_without_records_says_how_many_there_are_now_and_where(home):
     with open_workspace(home) as ws:
         for name in ("load", "disk"):
             ws.operational.push("metric", {"name": name, "value": 1.0})
@@ -69,14 +67,14 @@ async def test_a_list_without_records_says_how_many_there_are_now_and_where(home
         assert "a add" in footer(on)
 
 
-async def test_esc_goes_back_to_the_kind_whose_records_were_shown(home: Path) -> None:
+async def test_esc_goes_back_to_the_kind_whose_records_were_shown(home):
     async with console(home, "tiers", SMALL) as on:
         await records_of(on, "event")
         await on.press("l", "escape")
         assert (on.screen.SCREEN, on.screen.table.cursor_id) == ("tiers", "metric")
 
 
-async def test_the_newest_of_a_kind_may_be_of_now(home: Path) -> None:
+async def test_the_newest_of_a_kind_may_be_of_now(home):
     store(home, "event", "e1", category="event", data={}, timestamp="2026-01-01T00:00:00+00:00")
     async with console(home, "tiers", LARGE) as on:
         column = next(one for one in on.screen.columns() if one.key == "newest")
@@ -89,7 +87,7 @@ async def test_the_newest_of_a_kind_may_be_of_now(home: Path) -> None:
         await on.until(lambda: column.render("event") != old and column.render("metric"), "the live ones")
 
 
-async def test_events_are_told_in_their_words(home: Path) -> None:
+async def test_events_are_told_in_their_words(home):
     with open_workspace(home) as ws:
         ws.operational.push("event", {"message": "nginx restarted", "level": "error"}, "systemd")
         ws.operational.push("event", {"disk": "sda"}, "disk")
@@ -104,7 +102,7 @@ async def test_events_are_told_in_their_words(home: Path) -> None:
         await on.shows('"level": "error"')
 
 
-async def test_keys_of_the_detail_are_offered_where_it_is_shown(home: Path) -> None:
+async def test_keys_of_the_detail_are_offered_where_it_is_shown(home):
     store(home, "goal", "g1", description="Stay up")
     store(home, "task", "t1", description="Restart nginx", goal_id="g1")
     async with console(home, "tiers", SMALL) as on:
@@ -127,7 +125,7 @@ async def test_keys_of_the_detail_are_offered_where_it_is_shown(home: Path) -> N
         await on.until(lambda: on.screen.table.cursor_id == "g1")
 
 
-async def test_n_leads_into_the_detail_that_stands_beside_the_list(home: Path) -> None:
+async def test_n_leads_into_the_detail_that_stands_beside_the_list(home):
     store(home, "goal", "g1", description="Stay up")
     store(home, "task", "t1", description="Restart nginx", goal_id="g1")
     async with console(home, "tiers", LARGE) as on:
@@ -139,7 +137,7 @@ async def test_n_leads_into_the_detail_that_stands_beside_the_list(home: Path) -
         await on.until(lambda: screen.table.cursor_id == "g1")
 
 
-async def test_a_record_without_links_says_so(home: Path) -> None:
+async def test_a_record_without_links_says_so(home):
     store(home, "goal", "g1", description="Stay up")
     async with console(home, "tiers", SMALL) as on:
         await records_of(on, "goal")
@@ -150,7 +148,7 @@ async def test_a_record_without_links_says_so(home: Path) -> None:
         await on.shows("nothing to open here: esc goes back")
 
 
-async def test_what_a_person_deletes_is_told_with_the_way_back(home: Path) -> None:
+async def test_what_a_person_deletes_is_told_with_the_way_back(home):
     for number in range(3):
         store(home, "goal", f"g{number}", description=f"Goal {number}")
     async with console(home, "tiers", SMALL) as on:
@@ -159,11 +157,11 @@ async def test_what_a_person_deletes_is_told_with_the_way_back(home: Path) -> No
         said: list[str] = []
         show = on.app.notice_changed
 
-        def listen() -> None:
+        def listen():
             said.append(on.app.notice)
             show()
 
-        on.app.notice_changed = listen  # type: ignore[method-assign]
+        on.app.notice_changed = listen
         await on.press("d")
         await on.until(lambda: len(screen.table.rows) == 2)
         await on.shows("(u undoes it)")
@@ -179,7 +177,7 @@ async def test_what_a_person_deletes_is_told_with_the_way_back(home: Path) -> No
 
 
 @pytest.mark.slow
-async def test_a_mistake_in_the_filter_is_told_once(home: Path) -> None:
+async def test_a_mistake_in_the_filter_is_told_once(home):
     store(home, "goal", "g1", description="Stay up")
     async with console(home, "tiers", LARGE) as on:
         screen = await records_of(on, "goal")
@@ -193,7 +191,7 @@ async def test_a_mistake_in_the_filter_is_told_once(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_description_stands_once(home: Path) -> None:
+async def test_the_description_stands_once(home):
     long = "Renew the certificates " + "of every host " * 40
     texts = ("Stay up  \x1b]0;x\x07 [red]x[/]", "First line\nsecond line", long)
     for number, text in enumerate(texts):
@@ -211,7 +209,7 @@ async def test_the_description_stands_once(home: Path) -> None:
                 assert "\x1b" not in text
 
 
-async def test_what_does_not_fit_ends_in_an_ellipsis(home: Path) -> None:
+async def test_what_does_not_fit_ends_in_an_ellipsis(home):
     store(home, "goal", "g1", description="Stay up")
     async with console(home, "tiers", SMALL) as on:
         screen = await records_of(on, "goal")
@@ -221,7 +219,7 @@ async def test_what_does_not_fit_ends_in_an_ellipsis(home: Path) -> None:
         on.app.say_busy("lifecycle: " + "so many metrics averaged by the hour, " * 4)
         await on.until(lambda: "lifecycle: so many" in on.text)
         assert on.text.split("\n")[-2].endswith("…")
-        screen.query_one("TitleBar").set_right("words " * 40)  # type: ignore[attr-defined]
+        screen.query_one("TitleBar").set_right("words " * 40)
         await on.until(lambda: "words words" in on.text)
         assert on.text.split("\n")[0].endswith("…")
         bar = screen.query_one(FilterBar)
@@ -231,7 +229,7 @@ async def test_what_does_not_fit_ends_in_an_ellipsis(home: Path) -> None:
         assert on.text.split("\n")[-3].endswith("…")
 
 
-async def test_where_averages_come_from_is_said(home: Path) -> None:
+async def test_where_averages_come_from_is_said(home):
     store(home, "goal", "g", description="Keep it up")
     async with console(home, "items", SMALL) as on:
         await records_of(on, "metric-hour")

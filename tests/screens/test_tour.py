@@ -1,14 +1,10 @@
 """A tour on the screen: above the status bar, on every screen, until its steps are done or esc puts it away."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from nanomem_tui.widgets import tour
 from tests.screens.console import console
 
 
-async def test_the_lines_stand_above_the_status_bar_until_esc(demo: Path) -> None:
+async def test_the_lines_stand_above_the_status_bar_until_esc(demo):
     async with console(demo, "items", (80, 24)) as on:
         assert "Welcome" not in on.text
         await on.press("colon")
@@ -25,7 +21,7 @@ async def test_the_lines_stand_above_the_status_bar_until_esc(demo: Path) -> Non
         assert on.screen.SCREEN == "items"
 
 
-async def test_a_step_that_is_done_shows_the_next(demo: Path) -> None:
+async def test_a_step_that_is_done_shows_the_next(demo):
     async with console(demo, "items", (60, 20)) as on:
         on.app.begin_tour(tour.Tour((tour.Step(("Press {undo}.",), ("undo",)), tour.Step(("Well done.",))), {}))
         await on.press("d")
@@ -34,7 +30,7 @@ async def test_a_step_that_is_done_shows_the_next(demo: Path) -> None:
         await on.shows("Well done.")
 
 
-async def test_esc_goes_back_first_and_then_puts_the_tour_away(demo: Path) -> None:
+async def test_esc_goes_back_first_and_then_puts_the_tour_away(demo):
     async with console(demo, "items", (80, 24)) as on:
         on.app.begin_tour(tour.Tour((tour.Step(("Look around.",)),), {}))
         await on.shows("Look around.")
@@ -47,7 +43,7 @@ async def test_esc_goes_back_first_and_then_puts_the_tour_away(demo: Path) -> No
         await on.until(lambda: "Look around." not in on.text)
 
 
-async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo: Path) -> None:
+async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo):
     async with console(demo, "inbox", (100, 30)) as on:
         await on.shows("! injection")
         found = next(one for one in on.app.ws.triage.findings(("injection",)))
@@ -57,7 +53,7 @@ async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo: Path) 
         assert any("came out of a tool" in line for step in tour.WALK for line in step.lines)
 
 
-async def test_a_step_that_asks_first_is_done_with_the_answer(demo: Path) -> None:
+async def test_a_step_that_asks_first_is_done_with_the_answer(demo):
     async with console(demo, "dream", (100, 30)) as on:
         steps = (tour.Step(("Take one back.",), ("dream dream_restore",)), tour.Step(("Well done.",)))
         on.app.begin_tour(tour.Tour(steps, {}))
@@ -72,7 +68,7 @@ async def test_a_step_that_asks_first_is_done_with_the_answer(demo: Path) -> Non
         await on.shows("Well done.")
 
 
-async def test_a_walk_that_was_put_away_comes_back_where_it_was(demo: Path) -> None:
+async def test_a_walk_that_was_put_away_comes_back_where_it_was(demo):
     async with console(demo, "items", (80, 24)) as on:
         on.app.begin_tour(tour.Tour((tour.Step(("First.",), ("undo",)), tour.Step(("Second.",))), {}))
         await on.press("d", "u")

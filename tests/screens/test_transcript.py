@@ -1,24 +1,21 @@
 """A conversation as parts: who said what, tool calls folded, thinking hidden, nothing obeyed."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
-from nanomem_tui.agents.session_file import Session, parse_session
+from nanomem_tui.agents.session_file import parse_session
 from nanomem_tui.screens.sessions import Rule, Said, parts_of
 from nanomem_tui.widgets.text_view import Body
 
 
-def session(*messages: dict[str, Any], archived: int = 0) -> Session:
+def session(*messages, archived=0):
     head = {"_type": "metadata", "key": "cli:direct", "metadata": {}, "last_archived": archived}
     lines = [head, *messages]
     return parse_session(b"".join(json.dumps(line).encode() + b"\n" for line in lines), "x.jsonl", "cli:direct")
 
 
-def said(message: dict[str, Any], unfolded: bool = False, width: int = 60) -> list[str]:
+def said(message, unfolded=False, width=60):
     part = Said(session(message).messages[0])
     return ["".join(text for text, _ in line) for line in part.lines(width, unfolded, True)]
 
@@ -30,7 +27,7 @@ CALL = {
 }
 
 
-def test_who_when_and_what() -> None:
+def test_who_when_and_what():
     assert said({"role": "user", "content": "hej\ndå", "timestamp": "2026-01-02T09:30:00"}) == [
         "user 09:30",
         "  hej",
@@ -38,7 +35,7 @@ def test_who_when_and_what() -> None:
     ]
 
 
-def test_a_tool_call_is_one_line_until_it_is_unfolded() -> None:
+def test_a_tool_call_is_one_line_until_it_is_unfolded():
     assert said(CALL)[1:] == ['  > read_file {"path": "USER.md", "limit": 20}']
     pretty = ["    {", '      "path": "USER.md",', '      "limit": 20', "    }"]
     assert said(CALL, unfolded=True)[1:] == ["  > read_file", *pretty]
@@ -46,7 +43,7 @@ def test_a_tool_call_is_one_line_until_it_is_unfolded() -> None:
     assert said(broken, unfolded=True)[-1] == "    {no json"
 
 
-def test_a_result_is_one_line_until_it_is_unfolded() -> None:
+def test_a_result_is_one_line_until_it_is_unfolded():
     result = {"role": "tool", "name": "read_file", "content": "first\n" + "line\n" * 100}
     folded = said(result)
     assert folded[0].startswith("  = read_file first line line")
@@ -64,13 +61,13 @@ def test_a_result_is_one_line_until_it_is_unfolded() -> None:
         {"content": "Hello<thinking>SECRET plan"},
     ],
 )
-def test_thinking_is_hidden_until_it_is_unfolded(message: dict[str, Any]) -> None:
+def test_thinking_is_hidden_until_it_is_unfolded(message):
     lines = said({"role": "assistant", **message})
     assert lines == ["assistant  (thinking hidden)", "  Hello"]
     assert any("SECRET plan" in line for line in said({"role": "assistant", **message}, unfolded=True))
 
 
-def test_a_text_of_a_megabyte_is_cut_and_says_so() -> None:
+def test_a_text_of_a_megabyte_is_cut_and_says_so():
     message = {"role": "user", "content": "word " * 210_000}
     lines = said(message)
     assert lines[-1] == "  … 1,048,000 more of 1,050,000 characters (enter)"
@@ -78,7 +75,7 @@ def test_a_text_of_a_megabyte_is_cut_and_says_so() -> None:
     assert "more of 1,050,000 characters" in said(message, unfolded=True)[-1]
 
 
-def test_notes_commands_and_empty_messages_are_marked() -> None:
+def test_notes_commands_and_empty_messages_are_marked():
     assert said({"role": "user", "content": "x", "_hidden_history": True})[0] == "user  (a note to itself)"
     assert said({"role": "user", "content": "/new", "_command": True})[0] == "user  (a command, not replayed)"
     assert said({"role": "assistant", "content": None}) == ["assistant", "  (empty)"]
@@ -86,7 +83,7 @@ def test_notes_commands_and_empty_messages_are_marked() -> None:
     assert said({"role": "user", "content": "see", "media": ["a.jpg", 7]})[-1] == "  media: a.jpg"
 
 
-def test_days_and_the_end_of_the_archive_have_a_rule() -> None:
+def test_days_and_the_end_of_the_archive_have_a_rule():
     messages = [{"role": "user", "content": str(n), "timestamp": f"2026-01-0{1 + n // 2}T09:00:00"} for n in range(4)]
     parts = parts_of(session(*messages, archived=3), [Body("facts")], 4)
     rules = [part.text for part in parts if isinstance(part, Rule)]
@@ -95,7 +92,7 @@ def test_days_and_the_end_of_the_archive_have_a_rule() -> None:
 
 
 @pytest.mark.parametrize("hostile", ["\x1b]52;c;QQ==\x07", "\x1b[2J", "\x9b31m", "a‮b", "zero​width", "\U000e0041"])
-def test_nothing_that_was_said_is_obeyed(hostile: str) -> None:
+def test_nothing_that_was_said_is_obeyed(hostile):
     call = {"id": hostile, "function": {"name": hostile, "arguments": hostile}}
     messages = [
         {"role": hostile, "content": hostile, "timestamp": hostile, "sender_id": hostile, "media": [hostile]},

@@ -1,40 +1,37 @@
 """Import, export and the notes from the console: a look first, one operation, errors in a line, no key that waits."""
 
-from __future__ import annotations
-
 import json
 import stat
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.retention import Overflow
 from nanomem_tui.memory.transfer.import_plan import ImportPlan
-from nanomem_tui.memory.transfer.service import Tell, Transfer
+from nanomem_tui.memory.transfer.service import Transfer
 from nanomem_tui.screens.base.editable_rows import LISTED, EditableRowsScreen
 from nanomem_tui.screens.transfer import plan_blocks
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.text_view import Body, Spans
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 pytestmark = pytest.mark.slow  # whole screens, processes or homes; `make test` ends within its minutes
 
 Sample = Callable[[str], Path]
 
 
-async def choose(on: Console, action: str) -> None:
+async def choose(on, action):
     """Do an action of the palette."""
     await on.press("colon")
     await on.type(action)
     await on.press("enter")
 
 
-async def name_file(on: Console, path: Path | str) -> None:
+async def name_file(on, path):
     """Import from a path, up to the look at the plan."""
     await choose(on, "import")
     await on.shows("Import from a file or folder")
@@ -42,12 +39,12 @@ async def name_file(on: Console, path: Path | str) -> None:
     await on.press("enter")
 
 
-def texts(on: Console) -> set[str]:
+def texts(on):
     return {row.text for row in on.screen.listing.rows}
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(tmp_path):
     """A file with one thing that is new to the demonstration and one that is known there."""
     file = tmp_path / "memories.md"
     known = "- database: PostgreSQL 16 since the October upgrade\n"
@@ -55,7 +52,7 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-async def test_an_import_shows_counts_and_duplicates_and_is_one_operation(demo: Path, written: Path) -> None:
+async def test_an_import_shows_counts_and_duplicates_and_is_one_operation(demo, written):
     async with console(demo, "items") as on:
         before = on.ids
         await name_file(on, written)
@@ -71,7 +68,7 @@ async def test_an_import_shows_counts_and_duplicates_and_is_one_operation(demo: 
         await on.until(lambda: on.ids == before)
 
 
-async def test_what_is_here_already_has_nothing_to_confirm(demo: Path, written: Path) -> None:
+async def test_what_is_here_already_has_nothing_to_confirm(demo, written):
     with open_workspace(demo) as ws:
         ws.transfer.run(ws.transfer.preview(written))
     async with console(demo, "items") as on:
@@ -83,7 +80,7 @@ async def test_what_is_here_already_has_nothing_to_confirm(demo: Path, written: 
         assert on.app.screen is on.screen
 
 
-async def test_what_cannot_be_read_is_one_line_and_the_path_is_offered_again(demo: Path) -> None:
+async def test_what_cannot_be_read_is_one_line_and_the_path_is_offered_again(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await name_file(on, "/nowhere/x.jsonl")
@@ -93,7 +90,7 @@ async def test_what_cannot_be_read_is_one_line_and_the_path_is_offered_again(dem
         assert on.ids == before
 
 
-async def test_the_database_that_lies_around_is_offered(sample: Sample) -> None:
+async def test_the_database_that_lies_around_is_offered(sample):
     async with console(sample("ftswal"), "items") as on:
         await choose(on, "import")
         await on.shows("Import from a file or folder")
@@ -105,9 +102,7 @@ async def test_the_database_that_lies_around_is_offered(sample: Sample) -> None:
         assert len(on.ids) == 185
 
 
-async def test_keys_go_on_while_a_file_is_read_and_the_time_is_told(
-    demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_keys_go_on_while_a_file_is_read_and_the_time_is_told(demo, written, monkeypatch):
     real, held = Transfer.preview, threading.Event()
 
     def slow(self, path, **options):
@@ -125,9 +120,7 @@ async def test_keys_go_on_while_a_file_is_read_and_the_time_is_told(
         assert "Reading" not in on.text
 
 
-async def test_many_new_rows_are_read_again_and_not_put_in_one_by_one(
-    demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_new_rows_are_read_again_and_not_put_in_one_by_one(demo, written, monkeypatch):
     placed = []
     monkeypatch.setattr("nanomem_tui.screens.base.editable_rows.PLACED", 10)
     monkeypatch.setattr(EditableRowsScreen, "_place_of", lambda self, row, rows: placed.append(row) or 0)
@@ -139,7 +132,7 @@ async def test_many_new_rows_are_read_again_and_not_put_in_one_by_one(
         assert placed == []
 
 
-async def test_the_notes_are_taken_in_after_a_look(demo: Path) -> None:
+async def test_the_notes_are_taken_in_after_a_look(demo):
     async with console(demo, "items") as on:
         before = on.ids
         await choose(on, "take in notes")
@@ -152,7 +145,7 @@ async def test_the_notes_are_taken_in_after_a_look(demo: Path) -> None:
         await on.until(lambda: on.ids == before)
 
 
-async def test_an_export_names_what_it_wrote_and_replaces_only_after_a_word(demo: Path, tmp_path: Path) -> None:
+async def test_an_export_names_what_it_wrote_and_replaces_only_after_a_word(demo, tmp_path):
     file = tmp_path / "out.md"
     async with console(demo, "items") as on:
         await choose(on, "export")
@@ -179,7 +172,7 @@ async def test_an_export_names_what_it_wrote_and_replaces_only_after_a_word(demo
         assert json.loads(file.read_bytes().split(b"\n")[0])
 
 
-async def test_an_export_into_no_folder_is_refused_in_a_line(demo: Path) -> None:
+async def test_an_export_into_no_folder_is_refused_in_a_line(demo):
     async with console(demo, "items") as on:
         await choose(on, "export")
         await on.shows("Export what is remembered")
@@ -189,12 +182,10 @@ async def test_an_export_into_no_folder_is_refused_in_a_line(demo: Path) -> None
 
 
 @pytest.mark.parametrize("step", ["preview", "run"])
-async def test_an_import_that_is_under_way_is_stopped_by_esc_and_changes_nothing(
-    demo: Path, written: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+async def test_an_import_that_is_under_way_is_stopped_by_esc_and_changes_nothing(demo, written, monkeypatch, step):
     real = getattr(Transfer, step)
 
-    def held(self: Transfer, *given: Any, tell: Tell) -> Any:
+    def held(self, *given, tell):
         for _ in range(6_000):
             tell("Reading", 0, 0)  # what the import does, too, again and again
             time.sleep(0.01)
@@ -222,7 +213,7 @@ async def test_an_import_that_is_under_way_is_stopped_by_esc_and_changes_nothing
         assert "memory.import" not in {entry.operation.kind for entry in ws.log()}
 
 
-def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written: Path) -> None:
+def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written):
     over = Overflow(150_000, 100_000, 50_000)
     blocks = plan_blocks(ImportPlan(written, "markdown", (), over_cap=over))
     assert Body(over.line(), "warn") in blocks
@@ -230,7 +221,7 @@ def test_what_an_import_brings_beyond_the_cap_is_said_before_its_rows(written: P
     assert "`nanomem config set max_items 150000` (0: no cap)" in over.line()
 
 
-def test_of_each_kind_of_a_source_some_rows_are_shown(samples: Path, tmp_path: Path) -> None:
+def test_of_each_kind_of_a_source_some_rows_are_shown(samples, tmp_path):
     place = tmp_path / "workspace"
     place.mkdir()
     with open_workspace(place) as ws:
@@ -243,7 +234,7 @@ def test_of_each_kind_of_a_source_some_rows_are_shown(samples: Path, tmp_path: P
     assert Body(f"… and {421 - LISTED:,} more", "dim") in blocks
 
 
-async def test_each_kind_of_a_database_is_counted_before_it_comes(demo: Path, samples: Path) -> None:
+async def test_each_kind_of_a_database_is_counted_before_it_comes(demo, samples):
     source = samples / "crystal/home/.nanobot/memory.db"
     async with console(demo, "items", (80, 24)) as on:
         await name_file(on, source)
@@ -256,7 +247,7 @@ async def test_each_kind_of_a_database_is_counted_before_it_comes(demo: Path, sa
         await on.shows("Nothing to import", "91 facts: 91 here already")
 
 
-async def test_the_databases_of_an_agents_work_are_looked_at_kind_by_kind(demo: Path, samples: Path) -> None:
+async def test_the_databases_of_an_agents_work_are_looked_at_kind_by_kind(demo, samples):
     async with console(demo, "items", (100, 40)) as on:
         await name_file(on, samples / "aios")
         await on.shows("Import 421 rows from aios", "working-db", "120 tasks: 120 new", "20 incidents: 20 new")

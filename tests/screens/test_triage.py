@@ -1,9 +1,6 @@
 """The Inbox screen as the triage queue: one key decides and goes on to the next, and no wrong key loses anything."""
 
-from __future__ import annotations
-
 import random
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +13,14 @@ from nanomem_tui.store.values import Item
 from nanomem_tui.widgets.bars import LineInput, TitleBar
 from nanomem_tui.widgets.dialogs import SafeTextArea
 from nanomem_tui.widgets.theme import RowLine
-from nanomem_tui.workspace import Workspace
 from tests.memory.test_inbox import hold
 from tests.review.lookers import look_for_junk
-from tests.screens.console import Console, console
+from tests.screens.console import console
 from tests.store.homes import make_home
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A home with five items of junk, two that say the same, and one thing held back."""
     look_for_junk(monkeypatch)
     made = make_home(tmp_path)
@@ -37,14 +33,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def put(ws: Workspace, text: str) -> None:
+def put(ws, text):
     """An item that the agent wrote, which no key of a person takes back."""
     now = clock.iso(clock.now())
     row = Item(new_key("ltm"), text, scope_key=f"workspace:{ws.id}:global", created_at=now, updated_at=now)
     ws.perform(new_operation("turn", "turn", [change_of("item", None, row)], actor="agent"))
 
 
-async def to_rules(on: Console) -> None:
+async def to_rules(on):
     """Along the desks behind one key."""
     for _ in range(4):
         if on.screen.SCREEN != "rules":
@@ -52,21 +48,21 @@ async def to_rules(on: Console) -> None:
     assert on.screen.SCREEN == "rules"
 
 
-def title(on: Console) -> str:
+def title(on):
     return on.screen.query_one(TitleBar).text
 
 
-def at(on: Console) -> str:
+def at(on):
     """The words at the cursor."""
     row = on.screen.table.cursor_row
     return "" if row is None else str(row.text)
 
 
-def words(on: Console) -> list[str]:
+def words(on):
     return [row.text for row in on.screen.table.rows]
 
 
-async def test_nine_shows_all_that_wants_a_person_with_the_evidence(home: Path) -> None:
+async def test_nine_shows_all_that_wants_a_person_with_the_evidence(home):
     async with console(home, "items") as on:
         await on.press("9")
         await on.until(lambda: len(on.ids) == 7)
@@ -77,7 +73,7 @@ async def test_nine_shows_all_that_wants_a_person_with_the_evidence(home: Path) 
 
 
 @pytest.mark.parametrize(("key", "left"), [("plus", True), ("minus", False), ("x", False), ("d", False), ("Z", True)])
-async def test_one_key_decides_goes_on_to_the_next_and_is_undone(home: Path, key: str, left: bool) -> None:
+async def test_one_key_decides_goes_on_to_the_next_and_is_undone(home, key, left):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
         await on.at(next(row.id for row in on.screen.table.rows if row.text == "junk b"))
@@ -92,7 +88,7 @@ async def test_one_key_decides_goes_on_to_the_next_and_is_undone(home: Path, key
         await on.until(lambda: words(on) == before)
 
 
-async def test_the_next_key_means_the_next_row_however_fast_it_comes(home: Path) -> None:
+async def test_the_next_key_means_the_next_row_however_fast_it_comes(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
         await on.at(next(row.id for row in on.screen.table.rows if row.kind == "long"))
@@ -104,7 +100,7 @@ async def test_the_next_key_means_the_next_row_however_fast_it_comes(home: Path)
         await on.until(lambda: len(on.ids) == 7)
 
 
-async def test_two_that_say_the_same_are_merged_and_one_thing_cannot_be(home: Path) -> None:
+async def test_two_that_say_the_same_are_merged_and_one_thing_cannot_be(home):
     async with console(home, "inbox") as on:
         await on.at("duplicate:tea")
         await on.press("m")
@@ -113,7 +109,7 @@ async def test_two_that_say_the_same_are_merged_and_one_thing_cannot_be(home: Pa
         await on.shows("merge: it is about one thing")
 
 
-async def test_words_and_scope_are_mended_here(home: Path) -> None:
+async def test_words_and_scope_are_mended_here(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
         await on.at(next(row.id for row in on.screen.table.rows if row.text == "junk a"))
@@ -136,7 +132,7 @@ async def test_words_and_scope_are_mended_here(home: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(home: Path) -> None:
+async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(home):
     async with console(home, "inbox", (80, 24)) as on:
         await on.until(lambda: len(on.ids) == 7)
         before = words(on)
@@ -158,7 +154,7 @@ async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(ho
         await on.shows("No rules yet.")
 
 
-async def test_a_kept_rule_is_applied_and_let_go_on_its_own_screen(home: Path) -> None:
+async def test_a_kept_rule_is_applied_and_let_go_on_its_own_screen(home):
     with open_workspace(home) as ws:
         from nanomem_tui.review.inbox import rule_like
 
@@ -179,7 +175,7 @@ async def test_a_kept_rule_is_applied_and_let_go_on_its_own_screen(home: Path) -
         assert on.screen.SCREEN == "inbox"
 
 
-async def test_what_changed_since_it_was_shown_is_not_decided_on(home: Path) -> None:
+async def test_what_changed_since_it_was_shown_is_not_decided_on(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
         shown = next(row for row in on.screen.table.rows if row.text == "junk a")
@@ -192,7 +188,7 @@ async def test_what_changed_since_it_was_shown_is_not_decided_on(home: Path) -> 
         await on.until(lambda: "junk of another kind" in words(on))
 
 
-async def test_the_next_session_goes_on_where_this_one_ended(home: Path) -> None:
+async def test_the_next_session_goes_on_where_this_one_ended(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
         await on.at(on.ids[3])
@@ -206,7 +202,7 @@ async def test_the_next_session_goes_on_where_this_one_ended(home: Path) -> None
 
 
 @pytest.mark.slow
-async def test_many_are_decided_on_after_a_look_at_them(home: Path) -> None:
+async def test_many_are_decided_on_after_a_look_at_them(home):
     with open_workspace(home) as ws:
         for number in range(25):
             ws.items.add(f"junk number {number}")
@@ -226,7 +222,7 @@ async def test_many_are_decided_on_after_a_look_at_them(home: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-async def test_random_keys_lose_nothing(home: Path, seed: int) -> None:
+async def test_random_keys_lose_nothing(home, seed):
     keys = ["plus", "minus", "x", "d", "m", "Z", "j", "k", "space", "v", "asterisk", "u", "ctrl+r", "ampersand", "y",
             "n", "escape", "enter", "tab", "s", "e", "S", "l", "9", "1", "7", "f5", "g", "G"]  # fmt: skip
     chance = random.Random(seed)
@@ -249,18 +245,18 @@ async def test_random_keys_lose_nothing(home: Path, seed: int) -> None:
     assert _rows(home) == rows
 
 
-def _rows(home: Path) -> list[tuple[str, str, str, bool, bool]]:
+def _rows(home):
     with open_workspace(home) as ws:
         rows = ws.store.load().items.values()
         return sorted((row.id, row.text, row.scope_key, bool(row.enabled), bool(row.is_deleted)) for row in rows)
 
 
-def _stands(on: Console) -> bool:
+def _stands(on):
     """Whether anything stands that the person did."""
     return any(operation_log.started_by_person(one.operation) and not one.undone for one in on.app.ws.log(1_000))
 
 
-async def test_where_there_is_no_room_beside_the_list_the_whole_reason_stands_beneath_it(home: Path) -> None:
+async def test_where_there_is_no_room_beside_the_list_the_whole_reason_stands_beneath_it(home):
     with open_workspace(home) as ws:
         junk = next(one for one in ws.triage.findings() if one.kind == "long")
     async with console(home, "inbox", (80, 24)) as on:

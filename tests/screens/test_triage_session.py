@@ -1,22 +1,17 @@
 """A person clears a labelled memory of some five hundred items of junk by keys alone, in the real program, and takes it
 all back."""
 
-from __future__ import annotations
-
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.review.findings import KINDS, Finding
+from nanomem_tui.review.findings import KINDS
 from nanomem_tui.store.database import operation_log
-from nanomem_tui.workspace import Workspace
 from tests.review import junk
-from tests.snapshots.terminal import Terminal, nanomem
+from tests.snapshots.terminal import nanomem
 
 pytestmark = pytest.mark.slow
 
@@ -31,13 +26,13 @@ DONE = re.compile(r"([\d,]+) left · ([\d,]+) done|([\d,]+) things? decided: all
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """The labelled memory; the agent wrote it, so that no key of a person takes it back."""
     return junk.write_home(tmp_path)
 
 
 @pytest.mark.long
-def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(home: Path) -> None:
+def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(home):
     labels = {one.item.text: one.decisions for one in junk.labelled()}
     with open_workspace(home) as ws:
         before, found = rows(home), ws.triage.findings()
@@ -73,7 +68,7 @@ def test_five_hundred_are_cleared_in_under_ten_minutes_and_all_of_it_comes_back(
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_wrong_keys_in_the_real_program_lose_nothing(home: Path, seed: int) -> None:
+def test_wrong_keys_in_the_real_program_lose_nothing(home, seed):
     before, chance = rows(home), random.Random(seed)
     with nanomem(home, 80, 24) as terminal:
         terminal.shows("Items")
@@ -98,7 +93,7 @@ def test_wrong_keys_in_the_real_program_lose_nothing(home: Path, seed: int) -> N
     assert rows(home) == before
 
 
-def walk(terminal: Terminal, shown: dict[str, tuple[str, str]], right: dict[str, str]) -> Iterator[str]:
+def walk(terminal, shown, right):
     """The decision that is right for the row at the cursor, as a person reads it, until there is none."""
     open_ids = dict(shown)
     while (line := cursor(terminal)) is not None:
@@ -112,7 +107,7 @@ def walk(terminal: Terminal, shown: dict[str, tuple[str, str]], right: dict[str,
         yield right[near[0]]
 
 
-def decide(terminal: Terminal, decision: str, number: int) -> None:
+def decide(terminal, decision, number):
     """Press the key of a decision and wait until it is made."""
     if decision == "edit":
         terminal.press("e", "^s save")
@@ -120,14 +115,14 @@ def decide(terminal: Terminal, decision: str, number: int) -> None:
     else:
         terminal.type(KEYS[decision])
 
-    def made() -> bool:
+    def made():
         told = DONE.search(terminal.text)
         return told is not None and int((told[2] or told[3]).replace(",", "")) == number
 
     terminal.until(made, f"{number} are decided")
 
 
-def cursor(terminal: Terminal) -> tuple[str, str] | None:
+def cursor(terminal):
     """Kind and words of the row at the cursor, as far as they are shown."""
     for line in terminal.text.splitlines():
         if found := CURSOR.match(line):
@@ -135,18 +130,18 @@ def cursor(terminal: Terminal) -> tuple[str, str] | None:
     return None
 
 
-def rows(home: Path) -> list[tuple[object, ...]]:
+def rows(home):
     """What is remembered, but for what turns count."""
     with open_workspace(home) as ws:
         every = ws.store.load().items.values()
         return sorted((one.id, one.text, one.scope_key, bool(one.enabled), bool(one.is_deleted)) for one in every)
 
 
-def _texts(after: list[tuple[object, ...]]) -> set[object]:
+def _texts(after):
     return {row[1] for row in after if row[3] and not row[4]}
 
 
-def _right(ws: Workspace, one: Finding, labels: Mapping[str, tuple[str, ...]]) -> str:
+def _right(ws, one, labels):
     """The best decision of the label that is one key for such a finding."""
     decisions = labels.get(ws.items.get(one.ids[0]).text, ("keep",))
     usable = [each for each in decisions if each in KEYS and (each != "merge" or "merge" in one.offers)]
@@ -155,6 +150,6 @@ def _right(ws: Workspace, one: Finding, labels: Mapping[str, tuple[str, ...]]) -
     return usable[0] if usable else "keep"
 
 
-def _letters(text: str) -> str:
+def _letters(text):
     """What of a text a picture of a terminal surely holds: no marks that stand over letters."""
     return "".join(char for char in text if char.isalnum())

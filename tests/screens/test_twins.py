@@ -7,9 +7,8 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import pytest
 
@@ -17,7 +16,7 @@ from nanomem_tui.actions import ACTIONS, BY_NAME
 from nanomem_tui.cli.main import run
 from nanomem_tui.store.work.kinds import RECORD_KINDS
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 pytestmark = pytest.mark.slow  # two homes and a console for each action
 
@@ -46,7 +45,7 @@ class Twin(NamedTuple):
     before: Sequence[str] = ()
 
 
-def palette(name: str) -> tuple[str, ...]:
+def palette(name):
     return ("colon", Typed(name), "enter")
 
 
@@ -138,21 +137,21 @@ LOOKS = frozenset(
 
 
 @pytest.fixture
-def homes(built_demo: Path, tmp_path: Path) -> tuple[Path, Path]:
+def homes(built_demo, tmp_path):
     """Two copies of one home, each under the same name."""
     for name in ("keys", "command"):
         shutil.copytree(built_demo, tmp_path / name / ".nanobot", symlinks=True)
     return tmp_path / "keys" / ".nanobot" / "workspace", tmp_path / "command" / ".nanobot" / "workspace"
 
 
-def lasting(row: Any) -> dict[str, Any]:
+def lasting(row):
     """A row without its times, and with its id only where both homes had it."""
     fields = {name: value for name, value in row._asdict().items() if name not in TIMES}
     return {name: _IDS.sub("ID", value) if isinstance(value, str) and name != "text" else value
             for name, value in fields.items()}  # fmt: skip
 
 
-def state(workspace: Path) -> dict[str, Any]:
+def state(workspace):
     """All that a person would miss: rows, files, sessions, what waits. Not what just happened: it goes by itself after
     an hour, with whoever looks first."""
     with open_workspace(workspace) as ws:
@@ -171,7 +170,7 @@ def state(workspace: Path) -> dict[str, Any]:
     return {**rows, **files, "trail": trail, "waits": waits, "triage": triage}
 
 
-async def by_keys(workspace: Path, twin: Twin) -> tuple[list[str], dict[str, Any]]:
+async def by_keys(workspace, twin):
     """Do it; the ids of the rows from the one it began at, and the fields of that row then."""
     async with console(workspace, twin.screen, (160, 50)) as on:
         await on.until(lambda: on.screen.table.state == "rows")
@@ -183,18 +182,18 @@ async def by_keys(workspace: Path, twin: Twin) -> tuple[list[str], dict[str, Any
         return ids, fields_of(on, ids[0])
 
 
-def fields_of(on: Console, row_id: str) -> dict[str, Any]:
+def fields_of(on, row_id):
     rows = {on.screen.row_id(row): row for row in on.screen.listing.rows}
     row = rows.get(row_id)
     return row._asdict() if hasattr(row, "_asdict") else {}
 
 
-def told(line: str, ids: Sequence[str], fields: Mapping[str, Any]) -> list[str]:
+def told(line, ids, fields):
     return [word.format(*ids, **fields) for word in shlex.split(line)]
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.action}-{twin.screen}")
-async def test_a_key_and_its_command_leave_the_same_behind(homes: tuple[Path, Path], twin: Twin) -> None:
+async def test_a_key_and_its_command_leave_the_same_behind(homes, twin):
     keys, command = homes
     before = state(keys)
     ids, fields = await by_keys(keys, twin)
@@ -210,9 +209,7 @@ async def test_a_key_and_its_command_leave_the_same_behind(homes: tuple[Path, Pa
 
 
 @pytest.mark.parametrize("action", SHOWS)
-async def test_a_list_and_its_command_show_the_same(
-    homes: tuple[Path, Path], action: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_list_and_its_command_show_the_same(homes, action, capsys):
     screen, line = SHOWS[action]
     async with console(homes[0], screen, (160, 50)) as on:
         if action == "only_dreams":
@@ -224,7 +221,7 @@ async def test_a_list_and_its_command_show_the_same(
     assert [str(row.get("id") or row.get("key") or row.get("sha")) for row in rows] == shown
 
 
-def test_every_action_with_a_command_is_compared_with_it() -> None:
+def test_every_action_with_a_command_is_compared_with_it():
     for twin in TWINS:
         assert BY_NAME[twin.action].on(twin.screen), twin
     compared = {twin.action for twin in TWINS} | SHOWS.keys() | TOLD_ELSEWHERE.keys() | LOOKS

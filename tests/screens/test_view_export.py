@@ -1,11 +1,8 @@
 """What a list shows is written to a file: by key and headless the same."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console
 
 
-def filled(tmp_path: Path) -> Path:
+def filled(tmp_path):
     workspace = tmp_path / "home" / "workspace"
     workspace.mkdir(parents=True)
     with open_workspace(workspace) as ws:
@@ -24,7 +21,7 @@ def filled(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-async def test_the_rows_shown_are_written_to_a_file_of_ones_own(tmp_path: Path) -> None:
+async def test_the_rows_shown_are_written_to_a_file_of_ones_own(tmp_path):
     workspace, file = filled(tmp_path), tmp_path / "ferry.json"
     async with console(workspace, "items") as on:
         await on.press("/")
@@ -43,7 +40,7 @@ async def test_the_rows_shown_are_written_to_a_file_of_ones_own(tmp_path: Path) 
 
 
 @pytest.mark.slow
-async def test_selected_rows_alone_are_written(tmp_path: Path) -> None:
+async def test_selected_rows_alone_are_written(tmp_path):
     workspace, file = filled(tmp_path), tmp_path / "one.csv"
     async with console(workspace, "items") as on:
         await on.press("space", "X")
@@ -55,7 +52,7 @@ async def test_selected_rows_alone_are_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_file_that_is_there_is_never_written_over(tmp_path: Path) -> None:
+async def test_a_file_that_is_there_is_never_written_over(tmp_path):
     workspace, file = filled(tmp_path), tmp_path / "mine.md"
     file.write_text("mine", "utf-8")
     async with console(workspace, "items") as on:

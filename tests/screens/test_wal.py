@@ -1,35 +1,30 @@
 """The WAL screen: PRE beside POST, unfinished turns in words, and new turns as the agent writes them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from typing import cast
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import turn_log
 from nanomem_tui.screens.wal import WalScreen
 from nanomem_tui.widgets.dialogs import ConfirmScreen
-from nanomem_tui.widgets.parts_view import PartsView
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 KEY = "telegram:20417"
 
 
-def view(on: Console) -> PartsView:
+def view(on):
     return cast("WalScreen", on.screen).view
 
 
-def log_of(workspace: Path, key: str = KEY) -> Path:
+def log_of(workspace, key=KEY):
     return workspace / "memory" / "session-state" / turn_log.wal_name(key)
 
 
-def write(path: Path, *blocks: bytes) -> None:
+def write(path, *blocks):
     with path.open("ab") as file:
         file.write(b"".join(blocks))
 
 
-async def test_the_logs_and_their_unfinished_turns_are_listed(sample: Callable[[str], Path]) -> None:
+async def test_the_logs_and_their_unfinished_turns_are_listed(sample):
     async with console(sample("ftswal"), "wal", (160, 45)) as on:
         rows = on.screen.table.rows
         assert (len(rows), sum(row.turns for row in rows), sum(row.open_turns for row in rows)) == (5, 400, 12)
@@ -39,7 +34,7 @@ async def test_the_logs_and_their_unfinished_turns_are_listed(sample: Callable[[
         await on.shows("Unfinished turns (3)")
 
 
-async def test_pre_stands_beside_post_where_there_is_room(demo: Path) -> None:
+async def test_pre_stands_beside_post_where_there_is_room(demo):
     async with console(demo, "wal", (160, 40)) as on:
         await on.at(KEY)
         await on.shows("UNFINISHED")
@@ -48,7 +43,7 @@ async def test_pre_stands_beside_post_where_there_is_room(demo: Path) -> None:
         assert any("POST  none" in line for line in sides)
 
 
-async def test_pre_stands_above_post_where_there_is_not(demo: Path) -> None:
+async def test_pre_stands_above_post_where_there_is_not(demo):
     async with console(demo, "wal", (62, 24)) as on:
         await on.at("slack:C0LANTERN")
         await on.press("enter")
@@ -56,7 +51,7 @@ async def test_pre_stands_above_post_where_there_is_not(demo: Path) -> None:
         assert not any("PRE" in line and "POST" in line for line in on.text.split("\n"))
 
 
-async def test_it_goes_from_turn_to_turn(demo: Path) -> None:
+async def test_it_goes_from_turn_to_turn(demo):
     async with console(demo, "wal") as on:
         await on.at(KEY)
         await on.press("tab", "g", "n", "n")
@@ -66,7 +61,7 @@ async def test_it_goes_from_turn_to_turn(demo: Path) -> None:
         assert view(on).current.key == "t1"
 
 
-async def test_followed_new_turns_appear_as_the_agent_writes_them(demo: Path) -> None:
+async def test_followed_new_turns_appear_as_the_agent_writes_them(demo):
     async with console(demo, "wal") as on:
         await on.at("slack:C0LANTERN")
         await on.press("f")
@@ -82,7 +77,7 @@ async def test_followed_new_turns_appear_as_the_agent_writes_them(demo: Path) ->
         await on.until(lambda: "following" not in on.text)
 
 
-async def test_not_followed_the_place_stays(sample: Callable[[str], Path]) -> None:
+async def test_not_followed_the_place_stays(sample):
     workspace = sample("ftswal")
     async with console(workspace, "wal") as on:
         await on.at("feishu:oc_a")
@@ -96,7 +91,7 @@ async def test_not_followed_the_place_stays(sample: Callable[[str], Path]) -> No
         assert view(on).current.key == before == "t3"
 
 
-async def test_it_opens_the_transcript_where_there_is_one(demo: Path, sample: Callable[[str], Path]) -> None:
+async def test_it_opens_the_transcript_where_there_is_one(demo, sample):
     async with console(demo, "wal") as on:
         await on.at(KEY)
         await on.press("o")
@@ -106,7 +101,7 @@ async def test_it_opens_the_transcript_where_there_is_one(demo: Path, sample: Ca
         await on.shows("where this came from is not known")
 
 
-async def test_a_torn_log_is_shown_with_what_could_not_be_read(demo: Path) -> None:
+async def test_a_torn_log_is_shown_with_what_could_not_be_read(demo):
     write(log_of(demo), b"\n### 2026-01-02T10:00:00+00:00 PRE\n- speaker: user\n- user: half of it \xff\xfe", b"")
     async with console(demo, "wal") as on:
         await on.at(KEY)
@@ -115,14 +110,14 @@ async def test_a_torn_log_is_shown_with_what_could_not_be_read(demo: Path) -> No
         await on.shows("Problems (")
 
 
-async def test_no_logs_is_said(sample: Callable[[str], Path]) -> None:
+async def test_no_logs_is_said(sample):
     async with console(sample("nb035"), "wal") as on:
         await on.shows("No turn logs here")
         await on.press("enter", "f", "o", "n", "y")
         await on.shows("there is no row here")
 
 
-def begun(workspace: Path, text: str) -> None:
+def begun(workspace, text):
     """A turn of a new session that has no end."""
     path = log_of(workspace, "telegram:7")
     header = turn_log.dump_header("telegram:7", "telegram", "7")
@@ -130,7 +125,7 @@ def begun(workspace: Path, text: str) -> None:
     write(path, header, turn_log.dump_pre("2026-01-02T10:00:00+00:00", told))
 
 
-async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and_can_be_taken_back(demo: Path) -> None:
+async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and_can_be_taken_back(demo):
     begun(demo, "Remember that I always want the window seat.")
     async with console(demo, "wal", (120, 40)) as on:
         await on.at("telegram:7")
@@ -158,7 +153,7 @@ async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and
         assert "I always want the window seat" not in {item.text.rstrip(".") for item in ws.items.all()}
 
 
-async def test_the_turns_of_selected_logs_are_recovered_together_also_by_name(sample: Callable[[str], Path]) -> None:
+async def test_the_turns_of_selected_logs_are_recovered_together_also_by_name(sample):
     async with console(sample("ftswal"), "wal", (120, 40)) as on:
         assert len(on.app.ws.wal.check()) == 12
         await on.press("asterisk", "colon")
@@ -170,7 +165,7 @@ async def test_the_turns_of_selected_logs_are_recovered_together_also_by_name(sa
         assert len(on.app.ws.wal.recovered()) == 12
 
 
-async def test_one_problem_is_not_many(demo: Path) -> None:
+async def test_one_problem_is_not_many(demo):
     write(
         log_of(demo, "slack:C0LANTERN"), b"\n### 2026-01-02T10:00:00+00:00 PRE\n- speaker: user\n- user: hal\xff\n", b""
     )

@@ -1,15 +1,11 @@
 """Every painted line is as wide as the screen, whatever is written in it, by the widths of a real terminal."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from wcwidth import wcswidth
 
 from nanomem_tui.actions import SCREENS
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 #: Of Indic scripts with spacing marks no two terminals have the same widths: each of their cells is placed by itself.
 TEXTS = (
@@ -27,7 +23,7 @@ SIZES = ((60, 20), (80, 24), pytest.param((160, 45), marks=pytest.mark.slow))
 
 
 @pytest.fixture
-def written(demo: Path) -> Path:
+def written(demo):
     with open_workspace(demo) as ws:
         for number, text in enumerate(TEXTS):
             ws.items.add(text)
@@ -38,7 +34,7 @@ def written(demo: Path) -> Path:
     return demo
 
 
-def check(on: Console, where: str) -> None:
+def check(on, where):
     width = on.app.size.width
     for y, strip in enumerate(on.app.screen._compositor.render_strips()):
         assert wcswidth(strip.text) == width, f"{where}, line {y}: {strip.text!r}"
@@ -46,7 +42,7 @@ def check(on: Console, where: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
-async def test_no_line_is_wider_or_narrower_than_the_screen(written: Path, size: tuple[int, int]) -> None:
+async def test_no_line_is_wider_or_narrower_than_the_screen(written, size):
     async with console(written, "items", size) as on:
         for screen in SCREENS:
             on.app.go(screen)

@@ -1,10 +1,7 @@
 """One console over several workspaces: going from one to another by keys, and nothing of the one in the other."""
 
-from __future__ import annotations
-
 import threading
 import weakref
-from pathlib import Path
 
 import pytest
 from textual.screen import ModalScreen
@@ -20,13 +17,13 @@ from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.widgets.bars import FilterBar, StatusBar, TitleBar
 from nanomem_tui.widgets.tour import WALK, Tour
 from nanomem_tui.workspace import open_workspace
-from tests.screens.console import Console, console
+from tests.screens.console import console
 
 CAT = "家猫 sleeps by day 🐈"
 
 
 @pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def two(tmp_path, monkeypatch):
     """Two agents' workspaces, both in the settings of the user."""
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -43,11 +40,11 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     return made[0], made[1]
 
 
-def title(on: Console) -> str:
+def title(on):
     return on.screen.query_one(TitleBar).text
 
 
-async def over(on: Console, name: str) -> None:
+async def over(on, name):
     """To the other workspace, by the key twice."""
     await on.press("ctrl+o")
     await on.shows("Workspaces", name)
@@ -56,7 +53,7 @@ async def over(on: Console, name: str) -> None:
 
 
 @pytest.mark.slow
-async def test_the_key_twice_goes_to_the_other_workspace_and_back(two: tuple[Path, Path]) -> None:
+async def test_the_key_twice_goes_to_the_other_workspace_and_back(two):
     async with console(two[0], "items", (80, 24)) as on:
         await on.until(lambda: "in boats" in title(on))
         await over(on, "家猫")
@@ -70,7 +67,7 @@ async def test_the_key_twice_goes_to_the_other_workspace_and_back(two: tuple[Pat
 
 
 @pytest.mark.slow
-async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: tuple[Path, Path]) -> None:
+async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two):
     async with console(two[0], "items") as on:
         left = on.app.ws
         gone = on.ids[0]
@@ -96,7 +93,7 @@ async def test_what_waits_is_saved_and_undo_takes_back_what_was_done_there(two: 
 
 
 @pytest.mark.slow
-async def test_filter_selection_place_and_clipboard_stay_behind(two: tuple[Path, Path]) -> None:
+async def test_filter_selection_place_and_clipboard_stay_behind(two):
     async with console(two[0], "items") as on:
         await on.press("2", "1", "space", "/")
         await on.type("boat")
@@ -116,7 +113,7 @@ async def test_filter_selection_place_and_clipboard_stay_behind(two: tuple[Path,
             assert "boat" not in on.text.replace("boats", "")
 
 
-async def test_a_thread_of_the_screen_before_reads_the_workspace_before(two: tuple[Path, Path]) -> None:
+async def test_a_thread_of_the_screen_before_reads_the_workspace_before(two):
     async with console(two[0], "items") as on:
         screen = on.screen
         await over(on, "家猫")
@@ -126,7 +123,7 @@ async def test_a_thread_of_the_screen_before_reads_the_workspace_before(two: tup
         assert on.app.ws.items.count()["total"] == 3
 
 
-async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two: tuple[Path, Path]) -> None:
+async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two):
     (two[1].parent / "nanomem" / "config.toml").write_text("max_items = [")
     async with console(two[0], "items", (120, 30)) as on:
         await on.press("ctrl+o")
@@ -140,7 +137,7 @@ async def test_one_that_is_broken_is_shown_with_its_error_and_left_alone(two: tu
 
 
 @pytest.mark.slow
-async def test_each_looks_as_its_own_settings_say(two: tuple[Path, Path]) -> None:
+async def test_each_looks_as_its_own_settings_say(two):
     (two[1].parent / "nanomem" / "config.toml").write_text('theme = "nord"\nascii = true\n[keys]\ndelete = "f6"\n')
     async with console(two[0], "items") as on:
         theme = on.app.theme
@@ -156,7 +153,7 @@ async def test_each_looks_as_its_own_settings_say(two: tuple[Path, Path]) -> Non
         await on.until(lambda: len(on.ids) == 1)
 
 
-async def test_typing_narrows_the_list(two: tuple[Path, Path]) -> None:
+async def test_typing_narrows_the_list(two):
     async with console(two[0], "items") as on:
         await on.press("ctrl+o")
         await on.shows("家猫", "no agent", "boats")
@@ -167,7 +164,7 @@ async def test_typing_narrows_the_list(two: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.slow
-async def test_a_search_in_all_of_them_goes_to_what_was_found(two: tuple[Path, Path]) -> None:
+async def test_a_search_in_all_of_them_goes_to_what_was_found(two):
     async with console(two[0], "lessons") as on:
         await on.press("J")
         await on.type("sleeps")
@@ -184,7 +181,7 @@ async def test_a_search_in_all_of_them_goes_to_what_was_found(two: tuple[Path, P
         await on.shows("Jump to anything", "0 found")
 
 
-async def test_keys_typed_meanwhile_go_to_the_other_workspace(two: tuple[Path, Path]) -> None:
+async def test_keys_typed_meanwhile_go_to_the_other_workspace(two):
     async with console(two[0], "items") as on:
         await on.press("ctrl+o")
         await on.pilot.press("ctrl+o", "slash", "f", "i", "s", "h")
@@ -194,7 +191,7 @@ async def test_keys_typed_meanwhile_go_to_the_other_workspace(two: tuple[Path, P
             assert ws.items.count()["total"] == 2
 
 
-async def test_alone_no_name_is_said(tmp_path: Path, two: tuple[Path, Path]) -> None:
+async def test_alone_no_name_is_said(tmp_path, two):
     for name in ("boats", "家猫"):
         workspaces.forget(name)
     async with console(two[0], "items") as on:
@@ -204,7 +201,7 @@ async def test_alone_no_name_is_said(tmp_path: Path, two: tuple[Path, Path]) -> 
 
 
 @pytest.mark.slow
-async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Path, Path], tmp_path: Path) -> None:
+async def test_the_opened_ones_are_remembered_where_that_is_wanted(two, tmp_path):
     file = paths.remembered_workspaces()
     async with console(two[0], "items") as on:
         await over(on, "家猫")
@@ -220,7 +217,7 @@ async def test_the_opened_ones_are_remembered_where_that_is_wanted(two: tuple[Pa
 
 
 @pytest.mark.slow
-async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> None:
+async def test_the_memory_that_is_left_is_let_go_of(two):
     async with console(two[0], "items") as on:
         await over(on, "家猫")
         left = weakref.ref(on.app.ws)
@@ -228,7 +225,7 @@ async def test_the_memory_that_is_left_is_let_go_of(two: tuple[Path, Path]) -> N
         await on.until(lambda: app.let_go_of_garbage() or left() is None, "nothing holds it any more")
 
 
-async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path, Path]) -> None:
+async def test_a_text_that_waits_there_is_told_and_offered_there(two):
     Drafts(paths.find_workspace(two[1])).save("Edit", "fish", "a fish that was being written")
     async with console(two[0], "items") as on:
         assert "not saved yet" not in on.text
@@ -236,7 +233,7 @@ async def test_a_text_that_waits_there_is_told_and_offered_there(two: tuple[Path
         await on.shows("1 text not saved yet")
 
 
-async def test_the_walk_of_a_demonstration_ends_with_it(two: tuple[Path, Path]) -> None:
+async def test_the_walk_of_a_demonstration_ends_with_it(two):
     async with console(two[0], "items") as on:
         on.app.begin_tour(Tour(WALK, {}))
         await on.shows("Step 1")
@@ -245,15 +242,13 @@ async def test_the_walk_of_a_demonstration_ends_with_it(two: tuple[Path, Path]) 
 
 
 @pytest.mark.slow
-async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
-    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(two, monkeypatch):
     async with console(two[0], "items") as on:
         gone = on.ids[0]
         await on.press("d")
         await on.until(lambda: gone not in on.ids)
 
-        def full(*_: object, **__: object) -> None:
+        def full(*_, **__):
             raise DiskFull("no space left", "nanomem.db", "free some")
 
         with monkeypatch.context() as patch:
@@ -266,9 +261,7 @@ async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(
         await on.until(lambda: on.app.ws.store.dirty == 0)
 
 
-async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(
-    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(two, monkeypatch):
     hangs = threading.Event()
     monkeypatch.setattr(app, "PATIENCE", 0.2)
     monkeypatch.setattr(app, "_located", lambda *_: hangs.wait(60))
@@ -281,7 +274,7 @@ async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(
 
 
 @pytest.mark.slow
-async def test_no_screen_shows_a_word_of_the_workspace_before(two: tuple[Path, Path], demo: Path) -> None:
+async def test_no_screen_shows_a_word_of_the_workspace_before(two, demo):
     with open_workspace(two[0]) as ws:
         for number in range(3):
             ws.items.add(f"zebra {number}")
@@ -311,7 +304,7 @@ async def test_no_screen_shows_a_word_of_the_workspace_before(two: tuple[Path, P
         await on.shows("Nothing found")
 
 
-async def everything(on: Console, names: tuple[str, ...]) -> str:
+async def everything(on, names):
     """What these screens show, one after the other."""
     shown = []
     for name in names:

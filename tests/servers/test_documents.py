@@ -1,10 +1,5 @@
 """The memory files as resources: who sees them, and that nothing in them harms."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -12,14 +7,13 @@ from nanomem_tui.core.errors import NotFound, Refused
 from nanomem_tui.memory.safety import FENCE_CLOSE
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.servers.tools import DOCUMENTS_MOST, Documents
-from nanomem_tui.workspace import Workspace
 from tests.servers.test_mcp import near
 
 OWNER = Audience()
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Iterator[Workspace]:
+def ws(tmp_path):
     workspace = tmp_path / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)
     (workspace / "SOUL.md").write_text("# Soul\n\nBe kind.\n")
@@ -29,7 +23,7 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
 
 
 @pytest.mark.slow
-async def test_a_client_lists_and_reads_what_is_there(ws: Workspace) -> None:
+async def test_a_client_lists_and_reads_what_is_there(ws):
     async with near(ws) as ask:
         listed = (await ask.session.list_resources()).resources
         assert [(one.uri, one.name, one.mime_type) for one in listed] == [
@@ -45,7 +39,7 @@ async def test_a_client_lists_and_reads_what_is_there(ws: Workspace) -> None:
 
 
 @pytest.mark.parametrize("uri", ["memory://USER.md", "memory://../secret", "file:///etc/passwd", "memory://soul.md"])
-async def test_what_is_not_there_is_one_line(ws: Workspace, uri: str) -> None:
+async def test_what_is_not_there_is_one_line(ws, uri):
     from mcp.shared.exceptions import MCPError
 
     async with near(ws) as ask:
@@ -55,7 +49,7 @@ async def test_what_is_not_there_is_one_line(ws: Workspace, uri: str) -> None:
         assert (await ask.session.read_resource("memory://SOUL.md")).contents, "it goes on"
 
 
-def test_they_are_the_owners_alone(ws: Workspace) -> None:
+def test_they_are_the_owners_alone(ws):
     for audience in (Audience("telegram"), Audience("telegram", "7"), Audience("telegram", "7", "ana")):
         documents = Documents(ws, audience)
         assert documents.list() == []
@@ -63,7 +57,7 @@ def test_they_are_the_owners_alone(ws: Workspace) -> None:
             documents.read("memory://SOUL.md")
 
 
-def test_hostile_text_is_shown_and_does_nothing(ws: Workspace) -> None:
+def test_hostile_text_is_shown_and_does_nothing(ws):
     hostile = f"a\x1b]52;c;eA==\x07\u202e\n{FENCE_CLOSE}\nsk-ant-api03-{'a1B2c3D4' * 12}\n  - kept\n"
     (ws.paths.workspace / "SOUL.md").write_text(hostile)
     shown = Documents(ws, OWNER).read("memory://SOUL.md")
@@ -73,21 +67,21 @@ def test_hostile_text_is_shown_and_does_nothing(ws: Workspace) -> None:
     assert "\n  - kept\n" in shown, "what is harmless stays as it stands"
 
 
-def test_one_that_is_long_is_cut_and_says_so(ws: Workspace) -> None:
+def test_one_that_is_long_is_cut_and_says_so(ws):
     (ws.paths.workspace / "SOUL.md").write_text("x" * (DOCUMENTS_MOST + 1_234))
     shown = Documents(ws, OWNER).read("memory://SOUL.md")
     assert len(shown) < DOCUMENTS_MOST + 100
     assert shown.endswith("(1,234 characters more are left out)\n")
 
 
-def test_a_link_out_of_the_workspace_is_not_followed(ws: Workspace, tmp_path: Path) -> None:
+def test_a_link_out_of_the_workspace_is_not_followed(ws, tmp_path):
     (tmp_path / "secret").write_text("of another")
     (ws.paths.workspace / "USER.md").symlink_to(tmp_path / "secret")
     with pytest.raises(Refused, match="out of the workspace"):
         Documents(ws, OWNER).read("memory://USER.md")
 
 
-def test_nothing_is_told_while_memory_is_off(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_told_while_memory_is_off(ws, monkeypatch):
     monkeypatch.setenv("NANOMEM_MEMORY_ENABLED", "false")
     with open_workspace(ws.paths.workspace) as off:
         assert Documents(off, OWNER).list() == []

@@ -1,50 +1,43 @@
 """A record stored again, and what a field that was not given means: by our client, by messages, by a client of aiOS."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import grpc
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from nanomem_tui.servers.grpc import memory_pb2 as pb
-from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.servers.grpc.service import MemoryServiceStub
-from tests.servers.grpc_serving import Served, serving
+from tests.servers.grpc_serving import serving
 
 AT = 1_771_000_000
 ISO = "2026-02-13T16:26:40+00:00"
 
 
 @pytest.fixture
-def served(short: Path) -> Iterator[Served]:
+def served(short):
     with serving(short) as found:
         yield found
 
 
 @pytest.fixture
-def memory(served: Served) -> Iterator[MemoryClient]:
+def memory(served):
     with served.client() as client:
         yield client
 
 
 @pytest.fixture
-def stub(served: Served) -> Iterator[MemoryServiceStub]:
+def stub(served):
     with grpc.insecure_channel(served.target) as channel:
         yield MemoryServiceStub(channel)
 
 
-def one(memory: MemoryClient, kind: str) -> dict[str, Any]:
+def one(memory, kind):
     """The only record of a kind."""
     ask = memory.query_long_term if kind == "procedure" else memory.query_working
     (found,) = ask(kind)
     return found
 
 
-def test_a_goal_keeps_its_status_and_its_priority_where_neither_is_given(memory: MemoryClient) -> None:
+def test_a_goal_keeps_its_status_and_its_priority_where_neither_is_given(memory):
     memory.store_goal("Back up", id="g", status="active", priority=0, created_at=AT, result="half of it")
     memory.store_goal("Back up the disk", id="g")
     found = one(memory, "goal")
@@ -52,7 +45,7 @@ def test_a_goal_keeps_its_status_and_its_priority_where_neither_is_given(memory:
     assert (found["created_at"], found["result"]) == (ISO, None)
 
 
-def test_a_new_goal_is_pending_and_neither_urgent_nor_not(stub: Any, memory: MemoryClient) -> None:
+def test_a_new_goal_is_pending_and_neither_urgent_nor_not(stub, memory):
     stub.StoreGoal(pb.Goal(id="usual", description="x"))
     stub.StoreGoal(pb.Goal(id="urgent", description="x", priority=0))
     found = {goal["id"]: (goal["status"], goal["priority"]) for goal in memory.get_active_goals()}
@@ -60,7 +53,7 @@ def test_a_new_goal_is_pending_and_neither_urgent_nor_not(stub: Any, memory: Mem
 
 
 @pytest.mark.parametrize("kind", ["goal", "task"])
-def test_what_has_ended_stays_ended_and_ended_when_it_did(memory: MemoryClient, kind: str) -> None:
+def test_what_has_ended_stays_ended_and_ended_when_it_did(memory, kind):
     store = memory.store_goal if kind == "goal" else memory.store_task
     store("Back up", id="x", status="failed", completed_at=AT)
     store("Back up the disk", id="x")
@@ -70,7 +63,7 @@ def test_what_has_ended_stays_ended_and_ended_when_it_did(memory: MemoryClient, 
     assert one(memory, kind)["completed_at"] is None
 
 
-def test_a_pattern_in_other_words_keeps_what_was_counted(memory: MemoryClient) -> None:
+def test_a_pattern_in_other_words_keeps_what_was_counted(memory):
     memory.store_pattern("it is down", "restart it", id="p")
     for success in (True, False):
         memory.update_pattern_stats("p", success)
@@ -80,7 +73,7 @@ def test_a_pattern_in_other_words_keeps_what_was_counted(memory: MemoryClient) -
     assert (found["action"], found["uses"], found["success_rate"], found["last_used"]) == ("reload it", 2, 0.5, used)
 
 
-def test_a_rate_of_nothing_is_one(memory: MemoryClient) -> None:
+def test_a_rate_of_nothing_is_one(memory):
     memory.store_pattern("it is down", "pray", id="p", success_rate=0.0)
     assert one(memory, "pattern")["success_rate"] == 0.0
     memory.store_pattern("it is down", "pray", id="p", success_rate=0.75, uses=4)
@@ -88,7 +81,7 @@ def test_a_rate_of_nothing_is_one(memory: MemoryClient) -> None:
     assert (one(memory, "pattern")["success_rate"], one(memory, "pattern")["uses"]) == (0.0, 0)
 
 
-def test_a_procedure_in_other_words_keeps_its_steps_and_what_was_counted(memory: MemoryClient) -> None:
+def test_a_procedure_in_other_words_keeps_its_steps_and_what_was_counted(memory):
     memory.store_procedure("restart", "Restart it", [{"do": "restart"}], id="p", created_at=AT)
     memory.store_task("it is down", status="completed", duration_ms=1500, procedure_id="p")
     memory.store_task("it is down", status="failed", duration_ms=500, procedure_id="p")
@@ -101,7 +94,7 @@ def test_a_procedure_in_other_words_keeps_its_steps_and_what_was_counted(memory:
     assert (one(memory, "procedure")["success_count"], one(memory, "procedure")["steps"]) == (0, [])
 
 
-def test_a_decision_is_important_until_it_is_said_otherwise(memory: MemoryClient) -> None:
+def test_a_decision_is_important_until_it_is_said_otherwise(memory):
     memory.store_decision("it is down", "reload", "gentler", id="d", important=True)
     memory.store_decision("it is down", "reload", "gentler", id="d", outcome="it worked")
     assert one(memory, "decision")["important"] is True
@@ -113,7 +106,7 @@ def test_a_decision_is_important_until_it_is_said_otherwise(memory: MemoryClient
 
 
 @pytest.fixture(scope="module")
-def theirs() -> dict[str, Any]:
+def theirs():
     """The messages as a client of aiOS has them: no field of ours, none that is optional."""
     file = descriptor_pb2.FileDescriptorProto()
     pb.DESCRIPTOR.CopyToProto(file)
@@ -133,12 +126,12 @@ def theirs() -> dict[str, Any]:
 
 
 @pytest.fixture
-def aios(served: Served, theirs: dict[str, Any]) -> Iterator[Any]:
+def aios(served, theirs):
     """Calls an rpc with a message of theirs, and reads the answer as one of theirs."""
     methods = pb.DESCRIPTOR.services_by_name["MemoryService"].methods_by_name
     with grpc.insecure_channel(served.target) as channel:
 
-        def call(rpc: str, **fields: Any) -> Any:
+        def call(rpc, **fields):
             asked, told = (theirs[part.name] for part in (methods[rpc].input_type, methods[rpc].output_type))
             way = channel.unary_unary(f"/aios.memory.MemoryService/{rpc}", asked.SerializeToString, told.FromString)
             return way(asked(**fields))
@@ -146,7 +139,7 @@ def aios(served: Served, theirs: dict[str, Any]) -> Iterator[Any]:
         yield call
 
 
-def test_a_client_of_aios_stores_and_reads_what_it_knows(aios: Any) -> None:
+def test_a_client_of_aios_stores_and_reads_what_it_knows(aios):
     aios("StoreGoal", id="g", description="Back up", status="in_progress", priority=1, created_at=AT)
     (goal,) = aios("GetActiveGoals").goals
     assert (goal.id, goal.status, goal.priority, goal.created_at) == ("g", "in_progress", 1, AT)
@@ -155,7 +148,7 @@ def test_a_client_of_aios_stores_and_reads_what_it_knows(aios: Any) -> None:
     assert [task.duration_ms for task in aios("GetTasksForGoal", goal_id="g").tasks] == [12, 0]
 
 
-def test_what_a_client_of_aios_cannot_send_is_read_as_the_proto_says(aios: Any, memory: MemoryClient) -> None:
+def test_what_a_client_of_aios_cannot_send_is_read_as_the_proto_says(aios, memory):
     aios("StoreGoal", id="g", description="Back up", status="pending", priority=0, created_at=AT)
     assert one(memory, "goal")["priority"] == 2
     aios("StoreToolCall", id="c", tool_name="fs.read", success=False, timestamp=AT)
@@ -166,7 +159,7 @@ def test_what_a_client_of_aios_cannot_send_is_read_as_the_proto_says(aios: Any, 
     assert (found.found, found.pattern.success_rate, found.pattern.uses) == (True, 0.0, 5)
 
 
-def test_a_client_of_aios_does_not_reset_what_it_does_not_know(aios: Any, memory: MemoryClient) -> None:
+def test_a_client_of_aios_does_not_reset_what_it_does_not_know(aios, memory):
     memory.store_decision("it is down", "reload", "gentler", id="d", important=True, task_id="t")
     aios("StoreDecision", id="d", context="it is down", chosen="reload", reasoning="gentler", outcome="it worked")
     found = one(memory, "decision")

@@ -1,12 +1,7 @@
 """What a client is told when a call cannot be answered: the right status code and one clear line, whatever it sent."""
 
-from __future__ import annotations
-
 import errno
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -16,7 +11,7 @@ from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.servers.grpc.service import UNFORESEEN, MemoryServiceStub, Unauthenticated, from_status, status_of
-from tests.servers.grpc_serving import TOKEN, Served, in_thread
+from tests.servers.grpc_serving import TOKEN, in_thread
 
 Stub = MemoryServiceStub
 
@@ -25,11 +20,11 @@ SHARES_A_HOME = True
 
 
 @pytest.fixture
-def served(kept_empty: Served) -> Served:
+def served(kept_empty):
     return kept_empty
 
 
-def refused(call: Callable[[], Any]) -> tuple[str, str]:
+def refused(call):
     """The status code and the line of a call that is refused."""
     with pytest.raises(grpc.RpcError) as told:
         call()
@@ -109,7 +104,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_its_status_and_one_clear_line(stub: Stub, name: str) -> None:
+def test_bad_input_gets_its_status_and_one_clear_line(stub, name):
     call, code, words = BAD[name]
     found = refused(lambda: call(stub))
     assert found[0] == code
@@ -117,7 +112,7 @@ def test_bad_input_gets_its_status_and_one_clear_line(stub: Stub, name: str) -> 
     assert stub.GetActiveGoals(pb.ActiveGoalsRequest()).goals == []
 
 
-def test_bytes_that_are_no_message_are_refused_and_the_service_goes_on(served: Served, stub: Stub) -> None:
+def test_bytes_that_are_no_message_are_refused_and_the_service_goes_on(served, stub):
     with grpc.insecure_channel(served.target) as channel:
         raw = channel.unary_unary("/aios.memory.MemoryService/StoreGoal")
         assert refused(lambda: raw(b"\xff\xff\xff"))[0] in ("INTERNAL", "INVALID_ARGUMENT", "UNKNOWN")
@@ -126,7 +121,7 @@ def test_bytes_that_are_no_message_are_refused_and_the_service_goes_on(served: S
     assert stub.GetActiveGoals(pb.ActiveGoalsRequest()).goals == []
 
 
-def test_an_error_names_its_parts_in_the_trailing_metadata(stub: Stub) -> None:
+def test_an_error_names_its_parts_in_the_trailing_metadata(stub):
     with pytest.raises(grpc.RpcError) as told:
         stub.QueryWorking(pb.QueryRequest(kind="ziél 100%"))
     found = dict(told.value.trailing_metadata())
@@ -139,7 +134,7 @@ def test_an_error_names_its_parts_in_the_trailing_metadata(stub: Stub) -> None:
         assert stub.QueryLongTerm(pb.QueryRequest(kind=f"{kind.replace('-', '_')}s")).records == []
 
 
-def test_the_client_raises_the_error_that_the_service_raised(served: Served) -> None:
+def test_the_client_raises_the_error_that_the_service_raised(served):
     with served.client() as client, pytest.raises(errors.BadInput) as told:
         client.query_working("ziél 100%")
     assert (told.value.what, told.value.where) == ("no such kind of record", "ziél 100%")
@@ -164,7 +159,7 @@ def test_the_client_raises_the_error_that_the_service_raised(served: Served) -> 
         (errors.NanomemError("x"), "INTERNAL"),
     ],
 )
-def test_every_error_of_ours_has_its_status_and_comes_back_as_itself(error: Exception, code: str) -> None:
+def test_every_error_of_ours_has_its_status_and_comes_back_as_itself(error, code):
     found, line, metadata = status_of(error, "StoreGoal")
     assert found == code
     again = from_status(found, line, metadata, "here")
@@ -172,10 +167,8 @@ def test_every_error_of_ours_has_its_status_and_comes_back_as_itself(error: Exce
     assert again.what == errors.shown_error(error).what
 
 
-def test_what_nobody_foresaw_is_told_to_the_log_alone(
-    served: Served, stub: Stub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def broken(*_: object, **__: object) -> None:
+def test_what_nobody_foresaw_is_told_to_the_log_alone(served, stub, monkeypatch, capfd):
+    def broken(*_, **__):
         raise RuntimeError("the password is\nhunter2")
 
     monkeypatch.setattr(served.ws.records, "store", broken)
@@ -184,7 +177,7 @@ def test_what_nobody_foresaw_is_told_to_the_log_alone(
     assert said.splitlines()[-1] == "nanomem: StoreGoal: RuntimeError: the password is hunter2"
 
 
-def test_a_long_or_hostile_error_stays_one_harmless_line(stub: Stub) -> None:
+def test_a_long_or_hostile_error_stays_one_harmless_line(stub):
     code, line = refused(lambda: stub.QueryWorking(pb.QueryRequest(kind="\x1b]0;x\x07" + "y" * 100_000)))
     assert code == "INVALID_ARGUMENT"
     assert len(line) <= 500
@@ -208,7 +201,7 @@ NONE, WRONG = "a token is needed", "the token is wrong"
     ],
     ids=["none", "wrong", "no scheme", "another scheme", "two"],
 )
-def test_over_the_port_nothing_is_answered_without_the_token(served: Served, metadata: Any, said: str) -> None:
+def test_over_the_port_nothing_is_answered_without_the_token(served, metadata, said):
     from grpc_health.v1 import health_pb2, health_pb2_grpc
     from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
@@ -224,18 +217,18 @@ def test_over_the_port_nothing_is_answered_without_the_token(served: Served, met
         assert refused(lambda: list(talk(iter([listed]), metadata=metadata)))[0] == "UNAUTHENTICATED"
 
 
-def test_the_client_says_that_the_token_is_wrong(served: Served) -> None:
+def test_the_client_says_that_the_token_is_wrong(served):
     with MemoryClient(tcp=served.tcp, token="wrong") as client, pytest.raises(Unauthenticated) as told:
         client.get_active_goals()
     assert (told.value.what, "grpc.token" in told.value.fix) == (WRONG, True)
 
 
-def test_the_client_sends_its_token_to_no_other_machine() -> None:
+def test_the_client_sends_its_token_to_no_other_machine():
     with pytest.raises(errors.BadInput, match="this machine alone"):
         MemoryClient(tcp="192.0.2.1:50053", token=TOKEN)
 
 
-def test_the_client_takes_the_token_of_the_workspace(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_takes_the_token_of_the_workspace(served, monkeypatch):
     monkeypatch.delenv("NANOMEM_TOKEN", raising=False)
     workspace = served.ws.paths.workspace
     with pytest.raises(errors.NotFound, match="no token yet"):
@@ -250,19 +243,19 @@ def test_the_client_takes_the_token_of_the_workspace(served: Served, monkeypatch
 # -- where nobody answers ---------------------------------------------------------------------------------------------
 
 
-def test_no_service_is_told_in_one_line(short: Path) -> None:
+def test_no_service_is_told_in_one_line(short):
     with MemoryClient(socket=short / "nothing", timeout=20) as client, pytest.raises(errors.Refused) as told:
         client.get_active_goals()
     assert told.value.line() == f"no service answers: {short / 'nothing'}. Fix: start it: nanomem serve grpc"
 
 
-def test_what_a_client_cannot_send_is_refused_before_it_is_sent(served: Served) -> None:
+def test_what_a_client_cannot_send_is_refused_before_it_is_sent(served):
     with served.client() as client:
         for call in (
             lambda: client.store_goal("half \ud800 a character"),
             lambda: client.store_goal("x", metadata={1, 2}),
             lambda: client.store_goal("x", created_at="yesterday"),
-            lambda: client.store_goal("x", priority="high"),  # type: ignore[arg-type]
+            lambda: client.store_goal("x", priority="high"),
             lambda: client.push_event("event", float("nan")),
             lambda: client.query_working("goal", limit=2**40),
         ):
@@ -272,7 +265,7 @@ def test_what_a_client_cannot_send_is_refused_before_it_is_sent(served: Served) 
             client.store_goal("x" * 5_000_000)
 
 
-def test_a_record_that_no_message_can_hold_says_so(short: Path) -> None:
+def test_a_record_that_no_message_can_hold_says_so(short):
     from nanomem_tui import open_workspace
 
     workspace = short / "home" / "workspace"

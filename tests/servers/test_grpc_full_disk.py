@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import grpc
 import pytest
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def small_disk(short: Path) -> Iterator[Path]:
+def small_disk(short):
     place = short / "small"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
@@ -33,13 +31,13 @@ def small_disk(short: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(small_disk: Path) -> Path:
+def place(small_disk):
     workspace = small_disk / "home" / "workspace"
     workspace.mkdir(parents=True)
     return workspace
 
 
-def fill(disk: Path) -> None:
+def fill(disk):
     """Leave no byte of it."""
     with (disk / "of somebody").open("wb", buffering=0) as file:
         try:
@@ -49,11 +47,11 @@ def fill(disk: Path) -> None:
             pass
 
 
-def make_room(disk: Path) -> None:
+def make_room(disk):
     subprocess.run(["mount", "-o", "remount,size=16m", str(disk)], check=True)
 
 
-def test_a_full_disk_is_told_and_costs_nothing_that_was_answered(small_disk: Path, place: Path, short: Path) -> None:
+def test_a_full_disk_is_told_and_costs_nothing_that_was_answered(small_disk, place, short):
     kept: dict[str, str] = {}
     socket = short / "s"
     with Process(place, "--socket", str(socket)) as process:
@@ -74,9 +72,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_answered(small_disk: Pat
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_on_a_full_disk_every_call_is_kept_or_refused_and_works_when_there_is_room(
-    small_disk: Path, place: Path, short: Path, name: str
-) -> None:
+def test_on_a_full_disk_every_call_is_kept_or_refused_and_works_when_there_is_room(small_disk, place, short, name):
     case = CASES[name]
     socket = short / "s"
     with Process(place, "--socket", str(socket)) as process:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
@@ -38,14 +36,14 @@ VALUES = {
 }
 
 
-def messages(name: str) -> st.SearchStrategy[Any]:
+def messages(name):
     """Requests of an rpc, each field there or not."""
     request = SERVICE.methods_by_name[name].input_type
     fields = {field.name: _values(field) for field in request.fields}
     return st.fixed_dictionaries({}, optional=fields).map(lambda given: getattr(pb, request.name)(**given))
 
 
-def _values(field: Any) -> st.SearchStrategy[Any]:
+def _values(field):
     if field.message_type is not None:  # the one map that there is
         return st.dictionaries(TEXTS, TEXTS, max_size=3)
     values = VALUES[field.type]
@@ -53,7 +51,7 @@ def _values(field: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryService]:
+def service(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("fuzz") / "home" / "workspace"
     folder.mkdir(parents=True)
     with open_workspace(folder) as ws:
@@ -64,7 +62,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryService]
 
 @pytest.mark.parametrize("name", [method.name for method in SERVICE.methods])
 @given(data=st.data())
-def test_every_message_is_answered_or_refused(service: MemoryService, name: str, data: st.DataObject) -> None:
+def test_every_message_is_answered_or_refused(service, name, data):
     rpc = service.rpcs[name]
     request = data.draw(messages(name))
     assert rpc.where(request) in ("here", "aside", "alone")

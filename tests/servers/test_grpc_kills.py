@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import grpc
@@ -30,21 +29,21 @@ class Case(NamedTuple):
     before: tuple[tuple[str, Any], ...] = ()
 
 
-def recent(client: MemoryClient) -> Any:
+def recent(client):
     return [(one["data"], one["source"]) for one in client.get_recent_events(source="kernel")]
 
 
-def records(tier: str, kind: str, *names: str) -> Callable[[MemoryClient], Any]:
+def records(tier, kind, *names):
     """These fields of the records of a kind that have the id "x", which agents' states have as their name."""
 
-    def look(client: MemoryClient) -> Any:
+    def look(client):
         ask = client.query_working if tier == "working" else client.query_long_term
         return [tuple(one[name] for name in names) for one in ask(kind) if one["id"] == "x"]
 
     return look
 
 
-def knowledge(client: MemoryClient) -> Any:
+def knowledge(client):
     return [one["metadata"]["title"] for one in client.search_knowledge("balancer", ["solution"])]
 
 
@@ -104,7 +103,7 @@ CASES = {
 }  # fmt: skip
 
 
-def test_no_rpc_that_changes_something_is_left_out() -> None:
+def test_no_rpc_that_changes_something_is_left_out():
     """What changes answers `Empty`, and nothing else does: a new rpc stands in one of both lists."""
     reads = """GetRecentEvents GetMetric GetSystemSnapshot GetActiveGoals GetTasksForGoal FindPattern GetAgentState
     QueryWorking SemanticSearch QueryLongTerm SearchKnowledge AssembleContext""".split()
@@ -116,7 +115,7 @@ def test_no_rpc_that_changes_something_is_left_out() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("used", [False, True], ids=["the first write", "among others"])
 @pytest.mark.parametrize("name", CASES)
-def test_what_was_answered_is_there_though_the_service_was_killed_at_once(short: Path, name: str, used: bool) -> None:
+def test_what_was_answered_is_there_though_the_service_was_killed_at_once(short, name, used):
     place = short / "home" / "workspace"
     place.mkdir(parents=True)
     case = CASES[name]

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -20,24 +18,24 @@ from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
 from nanomem_tui.servers.grpc.service import MemoryServiceStub
-from tests.servers.grpc_serving import Process, Served, environment, serving
+from tests.servers.grpc_serving import Process, environment, serving
 
 Stub = MemoryServiceStub
 
 
 @pytest.fixture
-def served(short: Path) -> Iterator[Served]:
+def served(short):
     with serving(short) as found:
         yield found
 
 
-def until(true: Callable[[], Any]) -> None:
+def until(true):
     """Wait for what is bound to come."""
     while not true():
         time.sleep(0.005)
 
 
-async def came(true: Callable[[], Any]) -> None:
+async def came(true):
     """Wait for it while the loop runs."""
     await asyncio.to_thread(until, true)
 
@@ -45,24 +43,24 @@ async def came(true: Callable[[], Any]) -> None:
 class Gate:
     """Holds back the writes of a service: the threads that came to it wait until it is opened."""
 
-    def __init__(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, served, monkeypatch):
         self.began: list[str] = []
         self._open = threading.Event()
         real = served.ws.records.store
 
-        def store(kind: str, fields: Any, record_id: str = "") -> Any:
+        def store(kind, fields, record_id=""):
             self.began.append(fields["description"])
             self._open.wait()
             return real(kind, fields, record_id)
 
         monkeypatch.setattr(served.ws.records, "store", store)
 
-    def open(self) -> None:
+    def open(self):
         self._open.set()
 
 
 @pytest.fixture
-def gate(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+def gate(served, monkeypatch):
     made = Gate(served, monkeypatch)
     yield made
     made.open()
@@ -72,12 +70,12 @@ def gate(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 
 
 @pytest.mark.slow
-async def test_a_thousand_calls_at_once_are_all_answered_and_none_is_lost(served: Served) -> None:
+async def test_a_thousand_calls_at_once_are_all_answered_and_none_is_lost(served):
     async with grpc.aio.insecure_channel(served.target) as channel:
         stub = Stub(channel)
         await stub.StoreGoal(pb.Goal(id="g", description="a thousand steps"))
 
-        async def one(number: int) -> str:
+        async def one(number):
             if number % 4 == 3:
                 answer = await stub.QueryWorking(pb.QueryRequest(kind="goal", where={"status": "pending"}))
                 assert [record.id for record in answer.records] == ["g"]
@@ -98,11 +96,11 @@ async def test_a_thousand_calls_at_once_are_all_answered_and_none_is_lost(served
 
 
 @pytest.mark.slow
-def test_threads_with_a_client_each_and_one_record_lose_no_count(served: Served) -> None:
+def test_threads_with_a_client_each_and_one_record_lose_no_count(served):
     with served.client() as client:
         pattern = client.store_pattern("it is down", "restart it")
 
-    def use() -> None:
+    def use():
         with served.client() as client:
             for number in range(25):
                 client.update_pattern_stats(pattern, number % 2 == 0)
@@ -117,9 +115,7 @@ def test_threads_with_a_client_each_and_one_record_lose_no_count(served: Served)
     assert found.fields["success_rate"] == pytest.approx(104 / 200)
 
 
-async def test_more_calls_than_are_taken_are_refused_and_the_others_answered(
-    short: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_more_calls_than_are_taken_are_refused_and_the_others_answered(short, monkeypatch):
     monkeypatch.setattr(server, "AT_ONCE", 4)
     with serving(short) as served:
         gate = Gate(served, monkeypatch)
@@ -140,7 +136,7 @@ async def test_more_calls_than_are_taken_are_refused_and_the_others_answered(
             gate.open()
 
 
-async def _stored(stub: Any, description: str) -> str:
+async def _stored(stub, description):
     call = stub.StoreGoal(pb.Goal(description=description))
     await call
     return str(dict(await call.trailing_metadata())["nanomem-id"])
@@ -149,13 +145,11 @@ async def _stored(stub: Any, description: str) -> str:
 # -- calls that end early ---------------------------------------------------------------------------------------------
 
 
-async def test_a_call_whose_time_is_over_does_no_work_any_more(
-    served: Served, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_whose_time_is_over_does_no_work_any_more(served, gate, monkeypatch):
     queued: dict[str, asyncio.Future[Any]] = {}
     real = served.server._aside.submit
 
-    def submit(work: Callable[..., Any], request: Any) -> asyncio.Future[Any]:
+    def submit(work, request):
         made = queued[getattr(request, "description", "")] = real(work, request)
         return made
 
@@ -177,7 +171,7 @@ async def test_a_call_whose_time_is_over_does_no_work_any_more(
     assert {goal.fields["description"] for goal in served.ws.records.list_records("goal")} == set(gate.began)
 
 
-async def test_a_write_that_began_is_whole_though_its_call_was_cancelled(served: Served, gate: Gate) -> None:
+async def test_a_write_that_began_is_whole_though_its_call_was_cancelled(served, gate):
     async with grpc.aio.insecure_channel(served.target) as channel:
         stub = Stub(channel)
         call = stub.StoreGoal(pb.Goal(id="g", description="began"))
@@ -189,7 +183,7 @@ async def test_a_write_that_began_is_whole_though_its_call_was_cancelled(served:
 
 
 @pytest.mark.slow
-async def test_calls_that_are_cancelled_at_random_leave_whole_records(served: Served) -> None:
+async def test_calls_that_are_cancelled_at_random_leave_whole_records(served):
     async with grpc.aio.insecure_channel(served.target) as channel:
         stub = Stub(channel)
         calls = [
@@ -219,13 +213,13 @@ with MemoryClient(socket=sys.argv[1]) as client:
 """
 
 
-def run(served: Served, code: str, *arguments: str) -> subprocess.Popen[str]:
+def run(served, code, *arguments):
     command = [sys.executable, "-c", code, str(served.socket), *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(served.ws.paths.workspace))
 
 
 @pytest.mark.slow
-def test_what_was_answered_to_a_client_that_was_killed_is_there(served: Served) -> None:
+def test_what_was_answered_to_a_client_that_was_killed_is_there(served):
     with run(served, STORES) as client:
         assert client.stdout is not None
         told = [client.stdout.readline().strip() for _ in range(40)]
@@ -240,9 +234,7 @@ def test_what_was_answered_to_a_client_that_was_killed_is_there(served: Served) 
         assert other.store_goal("life goes on")
 
 
-def test_answers_that_nobody_reads_are_counted_and_refused_beyond_a_bound(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_that_nobody_reads_are_counted_and_refused_beyond_a_bound(served, monkeypatch):
     monkeypatch.setattr(server, "WAITING_BYTES", 100_000)
     with served.client() as client:
         client.store_goal("x" * 90_000, id="small")
@@ -255,7 +247,7 @@ def test_answers_that_nobody_reads_are_counted_and_refused_beyond_a_bound(
 
 
 @pytest.mark.slow
-def test_a_service_that_is_killed_again_and_again_loses_nothing_that_it_answered(short: Path) -> None:
+def test_a_service_that_is_killed_again_and_again_loses_nothing_that_it_answered(short):
     place = short / "home" / "workspace"
     place.mkdir(parents=True)
     kept: set[str] = set()
@@ -263,7 +255,7 @@ def test_a_service_that_is_killed_again_and_again_loses_nothing_that_it_answered
         with Process(place) as process:
             process.began()
 
-            def work(number: int, round_: int = round_) -> None:
+            def work(number, round_=round_):
                 with MemoryClient(place) as client:
                     for step in range(10_000):
                         try:

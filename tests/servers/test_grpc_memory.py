@@ -2,8 +2,6 @@
 first, and every answer belongs to its question.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -13,7 +11,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -35,21 +32,21 @@ pytestmark = [
 
 
 @pytest.fixture
-def place(short: Path) -> Path:
+def place(short):
     workspace = short / "home" / "workspace"
     workspace.mkdir(parents=True)
     return workspace
 
 
-def held(process: Process) -> int:
+def held(process):
     """Bytes of memory that the service holds."""
     return int(Path(f"/proc/{process.popen.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_the_service_holds_no_more_after_many_calls_than_after_few(place: Path) -> None:
+def test_the_service_holds_no_more_after_many_calls_than_after_few(place):
     """4,500 calls: one that left 1 kB behind would add 4.5 MB."""
 
-    def work(client: MemoryClient, times: int) -> None:
+    def work(client, times):
         for number in range(times):
             client.store_goal("the same goal", id=f"g{number % 50}", metadata={"n": number})
             client.query_working("goal", limit=10)
@@ -71,10 +68,10 @@ def test_the_service_holds_no_more_after_many_calls_than_after_few(place: Path) 
 # -- a thousand at once -----------------------------------------------------------------------------------------------
 
 
-async def a_thousand(stub: Any, chance: random.Random) -> None:
+async def a_thousand(stub, chance):
     """A thousand clients at once, each with a question of its own; a fifth of them go away before the answer."""
 
-    async def one(number: int) -> None:
+    async def one(number):
         name = f"x{number}"
         if number % 5 == 0:
             await stub.UpdateMetric(pb.MetricUpdate(key=name, value=number))
@@ -98,7 +95,7 @@ async def a_thousand(stub: Any, chance: random.Random) -> None:
     assert all(task.description == f"step {task.id}" for task in left)
 
 
-async def test_a_thousand_calls_at_once_and_calls_that_are_cancelled_leave_nothing_behind(place: Path) -> None:
+async def test_a_thousand_calls_at_once_and_calls_that_are_cancelled_leave_nothing_behind(place):
     """1,800 calls a round: if each left 1 kB behind, eight rounds would add 14 MB."""
     chance = random.Random(3)
     found = []
@@ -111,7 +108,7 @@ async def test_a_thousand_calls_at_once_and_calls_that_are_cancelled_leave_nothi
     assert min(found[10:]) - min(found[2:6]) < 12 * MB
 
 
-def target(place: Path) -> str:
+def target(place):
     return server.socket_address(place / "memory" / "nanomem" / server.NAME)
 
 
@@ -139,11 +136,11 @@ MOST = 2 * BOUND + 16 * 20 * MB
 """What waits for readers, and what sixteen threads are at."""
 
 
-def suspended(client: subprocess.Popen[str]) -> bool:
+def suspended(client):
     return Path(f"/proc/{client.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def goals(client: MemoryClient) -> int:
+def goals(client):
     """How many there are, as soon as there is room for so large an answer."""
     while True:
         with contextlib.suppress(errors.Refused):
@@ -151,7 +148,7 @@ def goals(client: MemoryClient) -> int:
         time.sleep(0.005)
 
 
-def test_clients_that_do_not_read_or_are_killed_fill_no_memory_and_hold_up_nobody(place: Path) -> None:
+def test_clients_that_do_not_read_or_are_killed_fill_no_memory_and_hold_up_nobody(place):
     """A client asks for forty answers of 3 MB at once, and is suspended at the first; it is killed then, or goes on."""
     found = []
     with Process(place, code=SMALL, env={"MALLOC_ARENA_MAX": "2"}) as process:  # else what the threads freed varies

@@ -1,11 +1,8 @@
 """A client in another language: every rpc from Node, with the .proto and nothing else of ours."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +16,7 @@ pytestmark = pytest.mark.interop
 
 
 @pytest.mark.parametrize("way", ["socket", "port"])
-def test_every_rpc_is_answered_to_a_client_in_javascript(
-    short: Path, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_rpc_is_answered_to_a_client_in_javascript(short, way, monkeypatch):
     node = shutil.which("node") or ""
     need(bool(node), "no node on this machine: it runs the client in another language")
     need(MODULES.is_dir(), "no gRPC for node: run `make peers`")

@@ -12,8 +12,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import grpc
 import pytest
@@ -22,23 +20,22 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import errors
 from nanomem_tui.servers.grpc import server
 from nanomem_tui.servers.grpc.client import MemoryClient
-from tests.cli.conftest import Run
 from tests.servers.grpc_serving import MAIN, ROOT, Process, environment
 
 
 @pytest.fixture
-def place(short: Path) -> Path:
+def place(short):
     workspace = short / "home" / "workspace"
     workspace.mkdir(parents=True)
     return workspace
 
 
-def mode(path: Path) -> int:
+def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.mark.slow
-def test_it_listens_on_a_private_socket_and_ends_in_order(place: Path) -> None:
+def test_it_listens_on_a_private_socket_and_ends_in_order(place):
     path = place / "memory" / "nanomem" / "grpc.sock"
     with Process(place) as process:
         assert process.began() == f"nanomem: gRPC at unix:{path}, {place}"
@@ -56,7 +53,7 @@ def test_it_listens_on_a_private_socket_and_ends_in_order(place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Path, tmp_path: Path) -> None:
+def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place, tmp_path):
     """The end is a checkpoint: nothing is left to a log beside the file."""
     with Process(place) as process:
         process.began()
@@ -70,13 +67,13 @@ def test_all_that_was_answered_is_in_the_database_itself_when_it_ended(place: Pa
 
 
 @contextlib.contextmanager
-def channel_to(place: Path) -> Iterator[grpc.Channel]:
+def channel_to(place):
     with grpc.insecure_channel(server.socket_address(place / "memory" / "nanomem" / server.NAME)) as channel:
         yield channel
 
 
 @pytest.mark.slow
-def test_health_serves_until_the_end_begins(place: Path) -> None:
+def test_health_serves_until_the_end_begins(place):
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     state = health_pb2.HealthCheckResponse
@@ -98,7 +95,7 @@ def test_health_serves_until_the_end_begins(place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["workspace", "memory"])
-def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place: Path, what: str) -> None:
+def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place, what):
     """An empty one in its place would look like one that forgot everything."""
     taken = place if what == "workspace" else place / "memory"
     with Process(place, "--socket", str(place.parent / "s")) as process:
@@ -124,7 +121,7 @@ def test_a_memory_that_is_taken_away_is_told_and_not_made_anew(place: Path, what
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for another user")
-def test_what_root_serves_for_a_user_is_that_users(place: Path) -> None:
+def test_what_root_serves_for_a_user_is_that_users(place):
     for folder in (place.parent, place):
         os.chown(folder, 12_345, 12_345)
     with Process(place, "--tcp", "0", "--socket", str(place / "s")) as process:
@@ -135,7 +132,7 @@ def test_what_root_serves_for_a_user_is_that_users(place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_line_works_on_the_memory_that_is_served(place: Path, run: Run) -> None:
+def test_the_command_line_works_on_the_memory_that_is_served(place, run):
     with Process(place) as process, MemoryClient(place) as client:
         assert process.began().startswith("nanomem: gRPC at unix:")
         goal = client.store_goal("Back up")
@@ -147,7 +144,7 @@ def test_the_command_line_works_on_the_memory_that_is_served(place: Path, run: R
 
 
 @pytest.mark.slow
-def test_a_second_service_is_refused_in_one_line(place: Path) -> None:
+def test_a_second_service_is_refused_in_one_line(place):
     with Process(place) as first:
         first.began()
         for options in ([], ["--tcp", "0"], ["--socket", str(place.parent / "other")]):
@@ -162,7 +159,7 @@ def test_a_second_service_is_refused_in_one_line(place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_socket_of_a_killed_service_is_replaced(place: Path) -> None:
+def test_the_socket_of_a_killed_service_is_replaced(place):
     with Process(place) as first:
         first.began()
         with MemoryClient(place) as client:
@@ -176,7 +173,7 @@ def test_the_socket_of_a_killed_service_is_replaced(place: Path) -> None:
             assert [one["id"] for one in client.get_active_goals()] == [goal]
 
 
-def test_a_socket_where_somebody_else_listens_is_left_alone(place: Path, tmp_path: Path, run: Run) -> None:
+def test_a_socket_where_somebody_else_listens_is_left_alone(place, tmp_path, run):
     path = tmp_path / "theirs"
     with socket.socket(socket.AF_UNIX) as theirs:
         theirs.bind(str(path))
@@ -187,7 +184,7 @@ def test_a_socket_where_somebody_else_listens_is_left_alone(place: Path, tmp_pat
         assert path.is_socket()
 
 
-def test_a_file_at_the_place_of_the_socket_is_left_alone(place: Path, tmp_path: Path, run: Run) -> None:
+def test_a_file_at_the_place_of_the_socket_is_left_alone(place, tmp_path, run):
     path = tmp_path / "a file"
     path.write_text("of somebody")
     done = run("serve", "grpc", "--workspace", place, "--socket", path)
@@ -195,15 +192,13 @@ def test_a_file_at_the_place_of_the_socket_is_left_alone(place: Path, tmp_path: 
     assert path.read_text() == "of somebody"
 
 
-def test_a_path_that_is_too_long_for_a_socket_is_said(place: Path, tmp_path: Path, run: Run) -> None:
+def test_a_path_that_is_too_long_for_a_socket_is_said(place, tmp_path, run):
     done = run("serve", "grpc", "--workspace", place, "--socket", tmp_path / ("x" * 120))
     assert (done.code, "the path of a socket has at most 107 bytes" in done.err) == (2, True)
 
 
 @pytest.mark.slow
-def test_a_memory_that_lies_deep_has_its_socket_elsewhere_and_its_client_finds_it(
-    short: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_that_lies_deep_has_its_socket_elsewhere_and_its_client_finds_it(short, monkeypatch):
     place = short / ("deep" * 25) / "workspace"
     place.mkdir(parents=True)
     run_dir = short / "run"
@@ -219,7 +214,7 @@ def test_a_memory_that_lies_deep_has_its_socket_elsewhere_and_its_client_finds_i
 
 
 @pytest.mark.slow
-def test_names_of_folders_that_mean_something_in_an_address_are_only_names_and_ctrl_c_ends_it(short: Path) -> None:
+def test_names_of_folders_that_mean_something_in_an_address_are_only_names_and_ctrl_c_ends_it(short):
     place = short / "a b#c?d%20é" / "workspace"
     place.mkdir(parents=True)
     with Process(place) as process:
@@ -232,7 +227,7 @@ def test_names_of_folders_that_mean_something_in_an_address_are_only_names_and_c
 
 
 @pytest.mark.slow
-def test_a_port_comes_with_a_token_that_is_made_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_comes_with_a_token_that_is_made_once(place, monkeypatch):
     monkeypatch.delenv("NANOMEM_TOKEN", raising=False)
     file = place / "memory" / "nanomem" / "grpc.token"
     words = []
@@ -252,7 +247,7 @@ def test_a_port_comes_with_a_token_that_is_made_once(place: Path, monkeypatch: p
     assert not (place / "memory" / "nanomem" / "grpc.sock").exists()
 
 
-def test_a_port_that_is_taken_is_refused_in_one_line(place: Path, run: Run) -> None:
+def test_a_port_that_is_taken_is_refused_in_one_line(place, run):
     with socket.socket() as theirs:
         theirs.bind(("127.0.0.1", 0))
         theirs.listen()
@@ -262,7 +257,7 @@ def test_a_port_that_is_taken_is_refused_in_one_line(place: Path, run: Run) -> N
     assert (done.code, done.err) == (2, said)
 
 
-def test_a_token_that_others_may_read_is_refused(place: Path, tmp_path: Path, run: Run) -> None:
+def test_a_token_that_others_may_read_is_refused(place, tmp_path, run):
     file = tmp_path / "token"
     file.write_text("0123456789abcdef0123456789abcdef")
     file.chmod(0o644)
@@ -271,7 +266,7 @@ def test_a_token_that_others_may_read_is_refused(place: Path, tmp_path: Path, ru
 
 
 @pytest.mark.slow
-def test_nothing_of_a_call_without_a_token_is_read_or_held(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_a_call_without_a_token_is_read_or_held(place, monkeypatch):
     """Calls that never send their message are over at once: they hold up nobody who has the token."""
     monkeypatch.delenv("NANOMEM_TOKEN", raising=False)
     with Process(place, "--tcp", "0") as process:
@@ -287,24 +282,24 @@ def test_nothing_of_a_call_without_a_token_is_read_or_held(place: Path, monkeypa
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:50053", "192.0.2.1:50053", "[::]:50053", "example.org:80", "*:1"])
-def test_other_machines_are_refused(place: Path, run: Run, address: str) -> None:
+def test_other_machines_are_refused(place, run, address):
     done = run("serve", "grpc", "--workspace", place, "--tcp", address)
     assert (done.code, done.err.startswith("nanomem: no service for other machines: --tcp")) == (2, True)
 
 
 @pytest.mark.parametrize("port", ["grpc", "70000", "-1", "", "127.0.0.1:", "٣"])
-def test_what_is_no_port_is_refused(place: Path, run: Run, port: str) -> None:
+def test_what_is_no_port_is_refused(place, run, port):
     done = run("serve", "grpc", "--workspace", place, "--tcp", port)
     assert (done.code, "is no port from 0 to 65535" in done.err) == (2, True)
 
 
-def test_the_proto_is_printed_whole(run: Run) -> None:
+def test_the_proto_is_printed_whole(run):
     done = run("serve", "grpc", "--proto")
     assert done.code == 0
     assert done.out == (ROOT / "nanomem_tui/servers/grpc/memory.proto").read_text("utf-8")
 
 
-def test_without_its_libraries_it_says_what_to_install(place: Path) -> None:
+def test_without_its_libraries_it_says_what_to_install(place):
     without = "import sys; sys.modules['grpc'] = None; " + MAIN
     with Process(place, code=without) as process:
         said = process.began()
@@ -315,7 +310,7 @@ def test_without_its_libraries_it_says_what_to_install(place: Path) -> None:
     )
 
 
-def test_a_client_without_its_libraries_says_what_to_install(place: Path) -> None:
+def test_a_client_without_its_libraries_says_what_to_install(place):
     code = "import sys; sys.modules['grpc'] = None; import nanomem_tui.servers.grpc.client"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(place), capture_output=True, text=True, check=False
@@ -324,14 +319,14 @@ def test_a_client_without_its_libraries_says_what_to_install(place: Path) -> Non
 
 
 @pytest.mark.slow
-def test_the_end_waits_for_calls_that_run_and_refuses_new_ones(place: Path) -> None:
+def test_the_end_waits_for_calls_that_run_and_refuses_new_ones(place):
     """A write that began is whole: what was answered is there, and a call that came too late is told so."""
     kept: list[str] = []
     with Process(place) as process:
         process.began()
         with MemoryClient(place) as client:
 
-            def work() -> None:
+            def work():
                 while True:
                     try:
                         kept.append(client.store_task("step"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ import pytest
 from nanomem_tui.core import errors
 from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc.client import MemoryClient
-from nanomem_tui.servers.grpc.service import MemoryServiceStub
-from tests.servers.grpc_serving import Process, Served
+from tests.servers.grpc_serving import Process
 
 SHARES_A_HOME = True
 RAW = ("int_max_str_digits", "recursion", "codec", "OverflowError")
@@ -33,26 +31,26 @@ UNSENT: dict[str, Callable[[MemoryClient], object]] = {
 
 
 @pytest.fixture
-def served(kept_empty: Served) -> Served:
+def served(kept_empty):
     return kept_empty
 
 
 @pytest.mark.parametrize("name", UNSENT)
-def test_what_cannot_be_sent_is_told_in_words(memory: MemoryClient, name: str) -> None:
+def test_what_cannot_be_sent_is_told_in_words(memory, name):
     with pytest.raises(errors.BadInput) as told:
         UNSENT[name](memory)
     assert not [word for word in RAW if word in told.value.line()], told.value.line()
 
 
 def test_a_number_of_too_many_digits_is_refused_by_the_service_in_words(
-    stub: MemoryServiceStub,
-) -> None:
+    stub,
+):
     with pytest.raises(Exception, match="metadata_json is no JSON: a number in it is too large") as told:
         stub.StoreGoal(pb.Goal(description="x", metadata_json=b"1" * (sys.get_int_max_str_digits() + 1)))
     assert "set_int_max" not in str(told.value)
 
 
-def test_a_client_that_was_closed_says_so(served: Served) -> None:
+def test_a_client_that_was_closed_says_so(served):
     client = served.client()
     client.close()
     with pytest.raises(errors.Refused, match="the client is closed"):
@@ -60,23 +58,23 @@ def test_a_client_that_was_closed_says_so(served: Served) -> None:
 
 
 @pytest.mark.parametrize("token", ["n\u00e4m", "a-token-0123456789\n", "a token of words"])
-def test_a_token_that_cannot_be_one_is_refused_before_a_call(token: str) -> None:
+def test_a_token_that_cannot_be_one_is_refused_before_a_call(token):
     with pytest.raises(errors.BadInput, match="a token is ASCII without blanks"):
         MemoryClient(tcp=50053, token=token)
 
 
 @pytest.mark.parametrize("port", ["foo", "127.0.0.1:foo", "", "0", "65536", "-1"])
-def test_a_port_that_cannot_be_one_is_refused(port: str) -> None:
+def test_a_port_that_cannot_be_one_is_refused(port):
     with pytest.raises(errors.BadInput, match="no such port"):
         MemoryClient(tcp=port, token="a-token-0123456789")
 
 
-def test_a_text_of_a_document_has_the_bytes_that_the_proto_says(memory: MemoryClient) -> None:
+def test_a_text_of_a_document_has_the_bytes_that_the_proto_says(memory):
     with pytest.raises(errors.BadInput, match="`content` has 1,000,001 bytes"):
         memory.add_knowledge("x", "x" * 1_000_001)
 
 
-def test_a_socket_in_a_folder_that_is_not_there_is_refused(short: Path) -> None:
+def test_a_socket_in_a_folder_that_is_not_there_is_refused(short):
     place = short / "home" / "workspace"
     place.mkdir(parents=True)
     with Process(place, "--socket", str(short / "nothing" / "s")) as process:

@@ -9,10 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,21 +30,21 @@ ESCAPE = b"\x1b]52;c;SEFDS0VE\x07"
 class Started(Server):
     """A server whose words go to a file, so that they can be read while it runs."""
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+    def __init__(self, process, log):
         until(lambda: "\n" in log.read_text("utf-8") or process.poll() is not None, "the server began", 60)
         super().__init__(process, log.read_text("utf-8").splitlines()[0])
         self._log = log
 
     @property
-    def port(self) -> int:
+    def port(self):
         return int(self.url.rsplit(":", 1)[1].split("/")[0])
 
     @property
-    def lines(self) -> list[str]:
+    def lines(self):
         """What it printed after its beginning."""
         return self._log.read_text("utf-8").splitlines()[1:]
 
-    def send(self, *raw: bytes) -> bytes:
+    def send(self, *raw):
         """The beginning of the answer to these bytes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as sent:
             sent.sendall(b"".join(raw))
@@ -55,12 +52,12 @@ class Started(Server):
 
 
 @contextlib.contextmanager
-def serving(place: Path, *words: str, files: int = 1024) -> Iterator[Started]:
+def serving(place, *words, files=1024):
     log = place.parent / f"log-{'-'.join(words)}"
     line = [sys.executable, "-P", "-c", MAIN, "serve", *words, "--workspace", str(place)]
     given = {**environment(place), "NANOMEM_TOKEN": WORD}
 
-    def few_files() -> None:
+    def few_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
     with log.open("w", encoding="utf-8") as said:
@@ -80,13 +77,13 @@ def serving(place: Path, *words: str, files: int = 1024) -> Iterator[Started]:
 
 
 @pytest.fixture
-def web(place: Path) -> Iterator[Started]:
+def web(place):
     need(find_spec("textual_serve") is not None, "textual-serve is not installed: `pip install textual-serve`")
     with serving(place, "web", "--port", "0") as server:
         yield server
 
 
-def crowd(port: int, number: int, half: bytes) -> Sequence[socket.socket]:
+def crowd(port, number, half):
     """That many connections of which each sends half of a request."""
     sockets = []
     for _ in range(number):
@@ -97,7 +94,7 @@ def crowd(port: int, number: int, half: bytes) -> Sequence[socket.socket]:
     return sockets
 
 
-def is_closed(one: socket.socket) -> bool:
+def is_closed(one):
     """Whether the other side let go of it."""
     one.setblocking(False)
     try:
@@ -119,7 +116,7 @@ SERVERS = [
 
 
 @pytest.mark.parametrize(("words", "half"), SERVERS, ids=["web", "mcp", "web-silent", "mcp-tls"])
-def test_half_a_request_keeps_nobody_out_and_is_let_go_of(words: tuple[str, ...], half: bytes, place: Path) -> None:
+def test_half_a_request_keeps_nobody_out_and_is_let_go_of(words, half, place):
     need(INSTALLED and find_spec("textual_serve") is not None, "no library of the servers")
     with serving(place, *words, files=FILES) as server:
         sockets = crowd(server.port, FILES + 100, half)
@@ -133,7 +130,7 @@ def test_half_a_request_keeps_nobody_out_and_is_let_go_of(words: tuple[str, ...]
         assert len(server.lines) <= 2, server.lines
 
 
-def test_whoever_may_not_come_in_does_not_stay(web: Started) -> None:
+def test_whoever_may_not_come_in_does_not_stay(web):
     with socket.create_connection(("127.0.0.1", web.port), timeout=60) as one:
         one.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\n\r\n".encode())
         one.settimeout(5)
@@ -157,8 +154,8 @@ ABSURD = [
 
 
 @pytest.mark.parametrize("sent", ABSURD, ids=lambda sent: sent[:40])
-def test_nonsense_of_a_page_leaves_nothing_behind(web: Started, sent: str) -> None:
-    async def visit(socket: Any) -> None:
+def test_nonsense_of_a_page_leaves_nothing_behind(web, sent):
+    async def visit(socket):
         await shown(socket, "the ferry")
         await socket.send_str(sent)
         with contextlib.suppress(Exception):
@@ -170,8 +167,8 @@ def test_nonsense_of_a_page_leaves_nothing_behind(web: Started, sent: str) -> No
     assert len(web.lines) <= 1, web.lines
 
 
-def test_a_size_that_is_too_large_is_cut_and_the_console_goes_on(web: Started) -> None:
-    async def visit(socket: Any) -> None:
+def test_a_size_that_is_too_large_is_cut_and_the_console_goes_on(web):
+    async def visit(socket):
         await shown(socket, "the ferry")
         await socket.send_json(["resize", {"width": 100_000, "height": 100_000}])
         await socket.send_json(["resize", {"width": "x", "height": -1}])
@@ -183,8 +180,8 @@ def test_a_size_that_is_too_large_is_cut_and_the_console_goes_on(web: Started) -
     until(lambda: not web.consoles(), "the console left")
 
 
-def test_more_at_once_than_a_page_may_send_ends_that_console_only(web: Started) -> None:
-    async def visit(socket: Any) -> None:
+def test_more_at_once_than_a_page_may_send_ends_that_console_only(web):
+    async def visit(socket):
         await shown(socket, "the ferry")
         with contextlib.suppress(Exception):
             await socket.send_json(["stdin", "a" * 5_000_000])
@@ -197,8 +194,8 @@ def test_more_at_once_than_a_page_may_send_ends_that_console_only(web: Started) 
     assert len(web.lines) <= 1, web.lines
 
 
-def test_a_tab_that_closes_keeps_what_was_being_typed(web: Started, place: Path) -> None:
-    async def visit(socket: Any) -> None:
+def test_a_tab_that_closes_keeps_what_was_being_typed(web, place):
+    async def visit(socket):
         await shown(socket, "the ferry")
         await socket.send_json(["stdin", "e"])
         await shown(socket, "leave")
@@ -212,12 +209,12 @@ def test_a_tab_that_closes_keeps_what_was_being_typed(web: Started, place: Path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT])
-def test_consoles_leave_with_their_server_however_it_ends(web: Started, number: int) -> None:
+def test_consoles_leave_with_their_server_however_it_ends(web, number):
     import psutil
 
     children: list[int] = []
 
-    async def visit(socket: Any) -> None:
+    async def visit(socket):
         await shown(socket, "the ferry")
         children.extend(web.consoles())
         web.process.send_signal(number)
@@ -229,7 +226,7 @@ def test_consoles_leave_with_their_server_however_it_ends(web: Started, number: 
     until(lambda: not any(map(psutil.pid_exists, children)), "the consoles left")
 
 
-def test_the_cookie_of_one_port_is_of_no_use_at_another(web: Started, place: Path) -> None:
+def test_the_cookie_of_one_port_is_of_no_use_at_another(web, place):
     with serving(place, "web", "--port", "0") as other:
         mine, theirs = web.ticket, other.ticket
         assert mine.partition("=")[0] != theirs.partition("=")[0], "a browser keeps both"
@@ -246,7 +243,7 @@ HOSTILE = [b"Host: ", b"Origin: http://"]
 
 @pytest.mark.parametrize("name", HOSTILE, ids=["host", "origin"])
 @pytest.mark.parametrize("words", [("web", "--port", "0"), ("mcp", "--http", "0")], ids=["web", "mcp"])
-def test_a_hostile_header_is_one_safe_line_at_most(words: tuple[str, ...], name: bytes, place: Path) -> None:
+def test_a_hostile_header_is_one_safe_line_at_most(words, name, place):
     need(INSTALLED and find_spec("textual_serve") is not None, "no library of the servers")
     with serving(place, *words) as server:
         host = b"" if name == b"Host: " else f"Host: 127.0.0.1:{server.port}\r\n".encode()
@@ -263,7 +260,7 @@ def test_a_hostile_header_is_one_safe_line_at_most(words: tuple[str, ...], name:
 
 
 @pytest.mark.parametrize("length", ["99999999999999999999", "-5", "x"])
-def test_an_absurd_length_is_refused_at_once(length: str, place: Path) -> None:
+def test_an_absurd_length_is_refused_at_once(length, place):
     need(INSTALLED, "no library of the protocol: pip install 'mcp>=2.3,<3'")
     with serving(place, "mcp", "--http", "0") as server:
         head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {WORD}\r\n".encode()

@@ -1,7 +1,5 @@
 """`nanomem serve mcp --http` as a process on this machine: who is let in, and how it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import copy
@@ -12,8 +10,6 @@ import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +17,6 @@ from nanomem_tui.core.errors import BadInput, Refused
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.servers import http
 from nanomem_tui.servers import http as servers_http
-from tests.cli.conftest import Run
 from tests.conftest import need
 from tests.servers.test_mcp import INITIALIZE, INSTALLED, MAIN, Client, environment, place
 
@@ -35,17 +30,17 @@ WORD = "a-word-of-the-test-0123456789"
 class Server:
     """A server that runs: where, and its token."""
 
-    def __init__(self, process: subprocess.Popen[str], said: str, word: str) -> None:
+    def __init__(self, process, said, word):
         self.process = process
         self.said = said
         self.url = next(part for part in said.split() if part.startswith("http://"))
         self.word = word
 
     @property
-    def port(self) -> int:
+    def port(self):
         return int(self.url.rsplit(":", 1)[1].split("/")[0])
 
-    def post(self, body: str = "", **headers: str) -> tuple[int, str]:
+    def post(self, body="", **headers):
         """The status and the text of an answer to a request with these headers (`_` for `-`) and its token."""
         import httpx
 
@@ -58,12 +53,12 @@ class Server:
         return answer.status_code, answer.text
 
 
-def file_of(place: Path) -> Path:
+def file_of(place):
     return find_workspace(place).data / "mcp.token"
 
 
 @contextlib.contextmanager
-def serving(place: Path, *options: str, **variables: str) -> Iterator[Server]:
+def serving(place, *options, **variables):
     need(INSTALLED, "no library of the protocol: pip install 'mcp>=2.3,<3'")
     line = [sys.executable, "-c", MAIN, "serve", "mcp", "--workspace", str(place), "--http", "0", *options]
     surroundings = {**environment(place), **variables}
@@ -78,7 +73,7 @@ def serving(place: Path, *options: str, **variables: str) -> Iterator[Server]:
 
 
 @contextlib.asynccontextmanager
-async def session(server: Server) -> AsyncIterator[Client]:
+async def session(server):
     import httpx2
     from mcp.client.session import ClientSession
     from mcp.client.streamable_http import streamable_http_client
@@ -92,7 +87,7 @@ async def session(server: Server) -> AsyncIterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def shared(tmp_path_factory):
     """One server for those who only ask."""
     from nanomem_tui import open_workspace
 
@@ -105,7 +100,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-async def test_the_official_client_asks_over_http(shared: Server) -> None:
+async def test_the_official_client_asks_over_http(shared):
     async with session(shared) as ask:
         assert [tool.name for tool in (await ask.session.list_tools()).tools] == NAMES
         assert "555 0100" in (await ask("memory_search", domain="Work")).text
@@ -117,7 +112,7 @@ async def test_the_official_client_asks_over_http(shared: Server) -> None:
         assert (refused.failed, refused.text) == (True, "not offered here: memory_propose")
 
 
-async def test_the_official_client_is_told_that_its_token_is_none(shared: Server) -> None:
+async def test_the_official_client_is_told_that_its_token_is_none(shared):
     from mcp.shared.exceptions import MCPError
 
     stranger = copy.copy(shared)
@@ -128,8 +123,8 @@ async def test_the_official_client_is_told_that_its_token_is_none(shared: Server
     assert "a token is needed (Authorization: Bearer TOKEN)" in "".join(traceback.format_exception(error.value))
 
 
-async def test_many_clients_are_answered_at_once(shared: Server) -> None:
-    async def one() -> str:
+async def test_many_clients_are_answered_at_once(shared):
+    async def one():
         async with session(shared) as ask:
             return (await ask("memory_search", domain="Work")).text
 
@@ -153,20 +148,20 @@ async def test_many_clients_are_answered_at_once(shared: Server) -> None:
     ],
     ids=str,
 )
-def test_who_is_let_in(shared: Server, headers: dict[str, str], status: int) -> None:
+def test_who_is_let_in(shared, headers, status):
     found, text = shared.post(**headers)
     assert found == status
     assert len(text.splitlines()) == 1
     assert shared.word not in text
 
 
-def test_the_word_that_is_asked_for_is_named(shared: Server) -> None:
+def test_the_word_that_is_asked_for_is_named(shared):
     status, text = shared.post(authorization="")
     assert status == 401
     assert json.loads(text)["error"]["message"] == "a token is needed (Authorization: Bearer TOKEN)"
 
 
-def test_nobody_gets_a_stream_on_which_nothing_comes(shared: Server) -> None:
+def test_nobody_gets_a_stream_on_which_nothing_comes(shared):
     import httpx
 
     with httpx.Client(headers={"authorization": f"Bearer {shared.word}", "accept": "text/event-stream"}) as client:
@@ -176,19 +171,19 @@ def test_nobody_gets_a_stream_on_which_nothing_comes(shared: Server) -> None:
         assert client.request("GET", shared.url, headers={"authorization": ""}, timeout=60).status_code == 401
 
 
-def test_a_message_that_is_too_large_is_refused_and_the_server_goes_on(shared: Server) -> None:
+def test_a_message_that_is_too_large_is_refused_and_the_server_goes_on(shared):
     assert shared.post("x" * 5_000_000)[0] == 413
     assert shared.post("no JSON")[0] == 400
     assert shared.post()[0] == 200
 
 
-def test_it_listens_on_this_machine_alone(shared: Server) -> None:
+def test_it_listens_on_this_machine_alone(shared):
     assert shared.url.startswith("http://127.0.0.1:")
     with socket.socket() as other, pytest.raises(OSError):  # refused, or no such address here
         other.connect(("127.0.0.2", shared.port))
 
 
-def test_a_port_is_taken_once_and_free_again_at_once() -> None:
+def test_a_port_is_taken_once_and_free_again_at_once():
     with servers_http.listen(0, "--http") as first:
         taken = first.getsockname()[1]
         with pytest.raises(Refused, match=f"port {taken} of 127.0.0.1 is taken"):
@@ -197,7 +192,7 @@ def test_a_port_is_taken_once_and_free_again_at_once() -> None:
         assert http.address(first) == f"http://127.0.0.1:{taken}/mcp"
 
 
-def test_two_on_one_port_is_one_clear_line(shared: Server, place: Path, run: Run) -> None:
+def test_two_on_one_port_is_one_clear_line(shared, place, run):
     done = run("serve", "mcp", "--workspace", place, "--http", str(shared.port))
     assert done.code == 2
     assert done.out == ""
@@ -207,7 +202,7 @@ def test_two_on_one_port_is_one_clear_line(shared: Server, place: Path, run: Run
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_peace(place: Path, told: signal.Signals) -> None:
+def test_a_signal_ends_it_in_peace(place, told):
     with serving(place) as server:
         assert server.post()[0] == 200
         assert server.said.endswith(f"read-only, {place}, all of it\n")
@@ -218,7 +213,7 @@ def test_a_signal_ends_it_in_peace(place: Path, told: signal.Signals) -> None:
     assert file_of(place).read_text().strip() == server.word, "the token stays for the next one"
 
 
-async def test_proposals_where_they_are_switched_on(place: Path) -> None:
+async def test_proposals_where_they_are_switched_on(place):
     from nanomem_tui import open_workspace
 
     with serving(place, "--allow-writes", NANOMEM_MCP_WRITES="true", NANOMEM_TOKEN=WORD) as server:
@@ -240,7 +235,7 @@ async def test_proposals_where_they_are_switched_on(place: Path) -> None:
     assert not file_of(place).exists(), "the word came from the environment"
 
 
-def test_they_need_the_setting_and_the_option(place: Path, run: Run) -> None:
+def test_they_need_the_setting_and_the_option(place, run):
     done = run("serve", "mcp", "--workspace", place, "--allow-writes")
     assert (done.code, done.out) == (2, "")
     assert "agents may not propose memories here: --allow-writes" in done.err
@@ -252,7 +247,7 @@ def test_they_need_the_setting_and_the_option(place: Path, run: Run) -> None:
 # -- the token ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_token_is_made_once_and_is_private(tmp_path: Path) -> None:
+def test_a_token_is_made_once_and_is_private(tmp_path):
     file = tmp_path / "data" / "mcp.token"
     made = servers_http.token(file)
     assert len(made) >= 32
@@ -264,7 +259,7 @@ def test_a_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     assert not servers_http.matches(made[:-1] + "é", made)
 
 
-def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
+def test_a_token_that_others_may_read_is_refused(tmp_path):
     file = tmp_path / "mcp.token"
     servers_http.token(file)
     os.chmod(file, 0o640)
@@ -273,7 +268,7 @@ def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("held", ["", "short", "x" * 2_000, "with blanks in it 0123456789", "ü" * 20])
-def test_a_token_that_cannot_be_one(tmp_path: Path, held: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_that_cannot_be_one(tmp_path, held, monkeypatch):
     file = tmp_path / "mcp.token"
     file.write_text(held)
     file.chmod(0o600)
@@ -285,7 +280,7 @@ def test_a_token_that_cannot_be_one(tmp_path: Path, held: str, monkeypatch: pyte
             servers_http.token(file)
 
 
-def test_a_link_in_the_place_of_the_token_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_the_token_is_not_followed(tmp_path):
     (tmp_path / "other").write_text("x" * 40)
     (tmp_path / "mcp.token").symlink_to(tmp_path / "other")
     with pytest.raises(Exception, match=r"mcp\.token"):

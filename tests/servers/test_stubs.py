@@ -1,7 +1,5 @@
 """The .proto of the service, which clients are written against, and the stubs that were made from it."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess
@@ -56,7 +54,7 @@ WIRE = {
 """The fields of the real system's messages, in the order of their numbers from 1."""
 
 
-def test_the_stubs_are_what_the_proto_says() -> None:
+def test_the_stubs_are_what_the_proto_says():
     text = (PROTO.parent / "memory_pb2.py").read_text()
     made_for = re.search(r"Protobuf Python Version: ([\d.]+)", text)
     assert made_for is not None
@@ -68,7 +66,7 @@ def test_the_stubs_are_what_the_proto_says() -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def test_the_service_has_the_rpcs_of_the_seed_and_of_the_real_system() -> None:
+def test_the_service_has_the_rpcs_of_the_seed_and_of_the_real_system():
     from nanomem_tui.servers.grpc import memory_pb2
 
     service = memory_pb2.DESCRIPTOR.services_by_name["MemoryService"]
@@ -80,7 +78,7 @@ def test_the_service_has_the_rpcs_of_the_seed_and_of_the_real_system() -> None:
 
 
 @pytest.mark.parametrize("name", WIRE)
-def test_on_the_wire_a_message_is_that_of_the_real_system_and_ours_stand_apart(name: str) -> None:
+def test_on_the_wire_a_message_is_that_of_the_real_system_and_ours_stand_apart(name):
     from nanomem_tui.servers.grpc import memory_pb2
 
     fields = memory_pb2.DESCRIPTOR.message_types_by_name[name].fields
@@ -89,7 +87,7 @@ def test_on_the_wire_a_message_is_that_of_the_real_system_and_ours_stand_apart(n
     assert [field.number for field in fields if field.number < 20] == list(range(1, len(theirs) + 1))
 
 
-def test_a_record_has_a_message_field_for_each_of_its_fields() -> None:
+def test_a_record_has_a_message_field_for_each_of_its_fields():
     """What is kept of a kind comes in and goes out by the service."""
     from nanomem_tui.servers.grpc.service import MESSAGES
     from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
@@ -100,7 +98,7 @@ def test_a_record_has_a_message_field_for_each_of_its_fields() -> None:
         assert fields - {"id"} == {field.name for field in KINDS[name].fields}
 
 
-def test_every_rpc_and_every_message_says_what_it_is_for() -> None:
+def test_every_rpc_and_every_message_says_what_it_is_for():
     lines = PROTO.read_text().splitlines()
     rpcs = [number for number, line in enumerate(lines) if line.strip().startswith("rpc ")]
     assert len(rpcs) == 26

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,8 @@ from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.servers.grpc import memory_pb2 as pb
 from nanomem_tui.servers.grpc.service import MemoryServiceStub
 from nanomem_tui.servers.tools import TOOLS, Tools
-from nanomem_tui.workspace import Workspace
 from tests.memory.senses import Senses, meaning_of
 from tests.memory.turns import begin, end, settle
-from tests.servers.grpc_serving import Served
 from tests.store.homes import Agent, make_home
 
 OLD, NEW, OFF = "User lives in Berlin", "User lives in Munich", "User lives in a house in Graz"
@@ -43,7 +40,7 @@ GIVEN = {"memory_search": "query", "recall": "query", "context": "task", "knowle
 """What each tool that reads is asked with."""
 
 
-def settled(ws: Workspace) -> None:
+def settled(ws):
     """A home that another superseded, and one that is switched off."""
     for text in (OLD, NEW):
         ws.items.add(text)
@@ -53,23 +50,23 @@ def settled(ws: Workspace) -> None:
     ws.flush()
 
 
-def given(ws: Workspace) -> str:
+def given(ws):
     """What recall puts before the model for the question; not what was said before in the chat."""
     return " ".join(hit.item.text for hit in begin(ws, ASKED).hits)
 
 
-def is_silent(told: object) -> bool:
+def is_silent(told):
     return "Berlin" not in str(told).replace(ASKED, "") and "Graz" not in str(told).replace(ASKED, "")
 
 
-def test_every_call_of_the_service_that_answers_is_asked_here() -> None:
+def test_every_call_of_the_service_that_answers_is_asked_here():
     calls = pb.DESCRIPTOR.services_by_name["MemoryService"].methods_by_name
     writing = {name for name, call in calls.items() if call.output_type.name == "Empty"}
     assert set(ANSWERS) == set(calls) - writing
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_no_call_of_the_service_tells_it(served: Served, stub: MemoryServiceStub, name: str) -> None:
+def test_no_call_of_the_service_tells_it(served, stub, name):
     settled(served.ws)
     stub.StoreGoal(pb.Goal(id="g", description="find a flat"))
     stub.UpdateMetric(pb.MetricUpdate(key="homes", value=2))
@@ -80,13 +77,13 @@ def test_no_call_of_the_service_tells_it(served: Served, stub: MemoryServiceStub
         assert "Munich" in str(told)
 
 
-def test_every_tool_that_reads_is_asked_here() -> None:
+def test_every_tool_that_reads_is_asked_here():
     assert set(GIVEN) == {tool.name for tool in TOOLS if not tool.writes}
 
 
 @pytest.mark.parametrize("name", GIVEN)
 @pytest.mark.parametrize("whose", [Audience(), Audience("telegram", "42")], ids=["the owner", "a chat"])
-def test_no_tool_tells_it(tmp_path: Path, name: str, whose: Audience) -> None:
+def test_no_tool_tells_it(tmp_path, name, whose):
     with open_workspace(make_home(tmp_path)) as ws:
         settled(ws)
         tools = Tools(ws, whose)
@@ -95,7 +92,7 @@ def test_no_tool_tells_it(tmp_path: Path, name: str, whose: Audience) -> None:
 
 
 @pytest.mark.usefixtures("recall_as_set")
-def test_nothing_near_in_meaning_tells_it(tmp_path: Path) -> None:
+def test_nothing_near_in_meaning_tells_it(tmp_path):
     home = make_home(tmp_path, items=0)
     settle(home, recall_backend="hybrid", recall_max_results=1)
     with open_workspace(home) as ws:
@@ -107,7 +104,7 @@ def test_nothing_near_in_meaning_tells_it(tmp_path: Path) -> None:
         assert is_silent(Tools(ws, Audience()).call("memory_search", {"query": "which house is home"}))
 
 
-def test_the_agents_files_leave_it_out_and_its_next_flush_does_not_bring_it_back(tmp_path: Path) -> None:
+def test_the_agents_files_leave_it_out_and_its_next_flush_does_not_bring_it_back(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.add(OLD)
@@ -128,7 +125,7 @@ def test_the_agents_files_leave_it_out_and_its_next_flush_does_not_bring_it_back
         assert is_silent((workspace / "memory" / "LTM_SNAPSHOT.json").read_text("utf-8"))
 
 
-def test_imported_again_it_stays_as_the_person_decided(tmp_path: Path) -> None:
+def test_imported_again_it_stays_as_the_person_decided(tmp_path):
     workspace = make_home(tmp_path)
     rows = [{"id": "ltm_90", "text": OLD, "source": "explicit_user", "created_at": "2026-01-01T00:00:00", "hits": 3}]
     old = tmp_path / "LTM_SNAPSHOT.json"
@@ -143,7 +140,7 @@ def test_imported_again_it_stays_as_the_person_decided(tmp_path: Path) -> None:
         assert is_silent(given(ws))
 
 
-def test_wished_for_again_it_stands_and_a_person_is_asked_again(tmp_path: Path) -> None:
+def test_wished_for_again_it_stands_and_a_person_is_asked_again(tmp_path):
     """Somebody may move back: what a person wants remembered is no mistake, but both cannot be so."""
     with open_workspace(make_home(tmp_path)) as ws:
         settled(ws)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import hmac
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ SECRET = {"word", "_word", "token", "_token", "ticket", "_ticket", "wanted", "gi
 WORD = "s3cret-word-of-24-letters"
 
 
-def names(node: ast.AST) -> Iterator[str]:
+def names(node):
     for one in ast.walk(node):
         if isinstance(one, ast.Name):
             yield one.id
@@ -24,7 +23,7 @@ def names(node: ast.AST) -> Iterator[str]:
             yield one.attr
 
 
-def compared(source: str) -> list[str]:
+def compared(source):
     """The comparisons for equality in a module that name a secret."""
     return [
         ast.unparse(node)
@@ -35,21 +34,21 @@ def compared(source: str) -> list[str]:
     ]
 
 
-def _is_value(side: ast.expr) -> bool:
+def _is_value(side):
     return isinstance(side, ast.Name | ast.Attribute | ast.Subscript)
 
 
-def test_no_server_compares_a_token_by_itself() -> None:
+def test_no_server_compares_a_token_by_itself():
     assert compared("if given == self._word: pass") == ["given == self._word"]
     folder = Path(servers.__file__).parent
     found = {path.name: lines for path in folder.glob("*.py") if (lines := compared(path.read_text("utf-8")))}
     assert found == {}
 
 
-def test_it_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_compared_in_constant_time(monkeypatch):
     asked: list[tuple[bytes, bytes]] = []
 
-    def compare(one: bytes, other: bytes) -> bool:
+    def compare(one, other):
         asked.append((one, other))
         return hmac.compare_digest(one, other)
 
@@ -62,5 +61,5 @@ def test_it_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     "given", ["", " ", WORD[:-1], WORD + "x", WORD.upper(), f" {WORD}", WORD + "\0", "\ud800", "字" * 24, "x" * 100_000]
 )
-def test_what_is_not_the_token_does_not_match(given: str) -> None:
+def test_what_is_not_the_token_does_not_match(given):
     assert not http.matches(given, WORD)

@@ -8,10 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,22 +25,22 @@ SAID = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 class Server:
     """A server that runs, and where."""
 
-    def __init__(self, process: subprocess.Popen[str], said: str) -> None:
+    def __init__(self, process, said):
         self.process = process
         self.said = said
         self.url = next(part for part in said.split() if part.startswith("http://"))
 
-    def get(self, path: str = "", **headers: str) -> Any:
+    def get(self, path="", **headers):
         import httpx
 
         return httpx.get(self.url + path, headers={k.replace("_", "-"): v for k, v in headers.items()}, timeout=30)
 
     @property
-    def ticket(self) -> str:
+    def ticket(self):
         """The cookie that the token gives."""
         return str(self.get(f"?token={WORD}").headers["set-cookie"].partition(";")[0])
 
-    def consoles(self) -> list[int]:
+    def consoles(self):
         """The processes of open consoles."""
         import psutil
 
@@ -51,7 +48,7 @@ class Server:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """A workspace with one item."""
     workspace = tmp_path / "home" / "workspace"
     workspace.mkdir(parents=True)
@@ -65,7 +62,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(place: Path) -> Iterator[Server]:
+def server(place):
     need(find_spec("textual_serve") is not None, "textual-serve is not installed: `pip install textual-serve`")
     given = {**environment(place), "NANOMEM_TOKEN": WORD, "SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}
     process = subprocess.Popen(
@@ -81,20 +78,20 @@ def server(place: Path) -> Iterator[Server]:
         process.stderr.close()
 
 
-def surroundings(pid: int) -> dict[str, str]:
+def surroundings(pid):
     import psutil
 
     return psutil.Process(pid).environ()
 
 
-def until(true: Any, what: str, seconds: float = 30) -> None:
+def until(true, what, seconds=30):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"never: {what}"
         time.sleep(0.05)
 
 
-async def shown(socket: Any, words: str) -> bytes:
+async def shown(socket, words):
     """All that comes until the screen holds `words`."""
     seen = b""
     while words.encode() not in SAID.sub(b"", seen):
@@ -102,11 +99,11 @@ async def shown(socket: Any, words: str) -> bytes:
     return seen
 
 
-def in_a_browser(server: Server, visit: Any) -> None:
+def in_a_browser(server, visit):
     """`visit` with the websocket of one console."""
     import aiohttp
 
-    async def go() -> None:
+    async def go():
         headers = {"Cookie": server.ticket, "Origin": server.url.rstrip("/")}
         async with (
             aiohttp.ClientSession(headers=headers) as session,
@@ -117,7 +114,7 @@ def in_a_browser(server: Server, visit: Any) -> None:
     asyncio.run(go())
 
 
-def test_nobody_gets_in_without_the_token(server: Server) -> None:
+def test_nobody_gets_in_without_the_token(server):
     assert WORD not in server.said
     for path in ("", "ws", "static/js/textual.js", "download/1", "?token=", f"?token={WORD[:-1]}", f"ws?token={WORD}"):
         answer = server.get(path, Origin=server.url.rstrip("/"))
@@ -125,7 +122,7 @@ def test_nobody_gets_in_without_the_token(server: Server) -> None:
     assert server.consoles() == []
 
 
-def test_the_token_is_given_once_and_leaves_the_address(server: Server) -> None:
+def test_the_token_is_given_once_and_leaves_the_address(server):
     answer = server.get(f"?token={WORD}")
     place = answer.headers["location"]
     assert (answer.status_code, WORD in place) == (303, False)
@@ -139,7 +136,7 @@ def test_the_token_is_given_once_and_leaves_the_address(server: Server) -> None:
     assert WORD not in page.text
 
 
-def test_a_browser_gives_its_cookie_to_no_other_port(server: Server) -> None:
+def test_a_browser_gives_its_cookie_to_no_other_port(server):
     import httpx
 
     with httpx.Client(timeout=30) as browser:
@@ -155,7 +152,7 @@ def test_a_browser_gives_its_cookie_to_no_other_port(server: Server) -> None:
         assert browser.get(server.url).status_code == 401
 
 
-def test_a_page_of_another_site_gets_nothing(server: Server) -> None:
+def test_a_page_of_another_site_gets_nothing(server):
     ticket = server.ticket
     assert server.get(Cookie=ticket, Host="rebound.example").status_code == 403
     assert server.get("ws", Cookie=ticket, Origin="http://rebound.example").status_code == 403
@@ -163,7 +160,7 @@ def test_a_page_of_another_site_gets_nothing(server: Server) -> None:
     assert server.get(Cookie="nanomem=other").status_code == 401
 
 
-def test_nothing_is_loaded_from_a_network(server: Server) -> None:
+def test_nothing_is_loaded_from_a_network(server):
     page = server.get(Cookie=server.ticket)
     policy = page.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'")
@@ -179,8 +176,8 @@ def test_nothing_is_loaded_from_a_network(server: Server) -> None:
         assert server.get(one.removeprefix(server.url), Cookie=server.ticket).status_code == 200
 
 
-def test_a_console_is_driven_and_ends_with_its_tab(server: Server, place: Path) -> None:
-    async def visit(socket: Any) -> None:
+def test_a_console_is_driven_and_ends_with_its_tab(server, place):
+    async def visit(socket):
         await shown(socket, "the ferry to 長崎")
         await socket.send_json(["stdin", "d"])
         await shown(socket, "u undoes it")
@@ -192,8 +189,8 @@ def test_a_console_is_driven_and_ends_with_its_tab(server: Server, place: Path) 
         assert ws.log(1)[0].operation.kind == "items.delete"
 
 
-def test_a_console_takes_neither_token_nor_ssh_of_its_server(server: Server) -> None:
-    async def visit(socket: Any) -> None:
+def test_a_console_takes_neither_token_nor_ssh_of_its_server(server):
+    async def visit(socket):
         await shown(socket, "the ferry")
         found.extend(surroundings(pid) for pid in server.consoles())
 
@@ -205,12 +202,12 @@ def test_a_console_takes_neither_token_nor_ssh_of_its_server(server: Server) -> 
         assert not any(name.startswith("SSH_") for name in given)
 
 
-def test_the_end_lets_open_consoles_save_and_leave(server: Server) -> None:
+def test_the_end_lets_open_consoles_save_and_leave(server):
     import psutil
 
     children: list[int] = []
 
-    async def visit(socket: Any) -> None:
+    async def visit(socket):
         await shown(socket, "the ferry")
         children.extend(server.consoles())
         server.process.send_signal(signal.SIGTERM)
@@ -224,14 +221,14 @@ def test_the_end_lets_open_consoles_save_and_leave(server: Server) -> None:
     until(lambda: not any(map(psutil.pid_exists, children)), "the consoles left")
 
 
-def test_nonsense_from_a_browser_ends_its_own_console_only(server: Server) -> None:
-    async def wreck(socket: Any) -> None:
+def test_nonsense_from_a_browser_ends_its_own_console_only(server):
+    async def wreck(socket):
         await socket.send_str("{nonsense")
         await socket.receive()
 
     in_a_browser(server, wreck)
 
-    async def visit(socket: Any) -> None:
+    async def visit(socket):
         await shown(socket, "the ferry")
 
     in_a_browser(server, visit)

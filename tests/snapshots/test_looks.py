@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from string import ascii_letters
-from typing import Any
 
 import pytest
 from rich.style import Style
-from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from textual.strip import Strip
 
 from nanomem_tui import open_workspace
 from nanomem_tui.actions import SCREENS
-from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import config, paths
 from nanomem_tui.memory.turns.traces import Checkpointed, CheckpointLog
 from nanomem_tui.opening import Opening
@@ -53,10 +47,10 @@ class InText(SingleFileSnapshotExtension):
 
 
 @pytest.fixture
-def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def look(monkeypatch):
     """`look("ansi")`: the environment of a terminal, and settings."""
 
-    def set_look(name: str) -> None:
+    def set_look(name):
         for variable in LOOKED_AT:
             monkeypatch.delenv(variable, raising=False)
         for variable, value in LOOKS[name].items():
@@ -65,7 +59,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return set_look
 
 
-def in_text(strips: Sequence[Strip], letters: dict[Style, str]) -> list[str]:
+def in_text(strips, letters):
     """The lines of a screen, each with its runs of styles."""
     lines: list[str] = []
     for strip in strips:
@@ -81,7 +75,7 @@ def in_text(strips: Sequence[Strip], letters: dict[Style, str]) -> list[str]:
     return lines
 
 
-async def pictures(app: NanomemApp) -> str:
+async def pictures(app):
     """The screen at every size, and the legend of its styles."""
     letters: dict[Style, str] = {}
     lines: list[str] = []
@@ -99,7 +93,7 @@ async def pictures(app: NanomemApp) -> str:
     return OPERATION.sub(lambda found: (f"{found[2]}_" + "0" * ID).ljust(len(found[0])), text)  # of no pid's length
 
 
-def keep_rules(home: Path) -> None:
+def keep_rules(home):
     """Two rules, one of which is about something there now."""
     with open_workspace(home) as ws:
         found = ws.triage.findings()[-1]
@@ -109,9 +103,7 @@ def keep_rules(home: Path) -> None:
 
 @pytest.mark.parametrize("name", LOOKS)
 @pytest.mark.parametrize("screen", SCREENS)
-async def test_look(
-    snapshot: SnapshotAssertion, pictured: Path, look: Callable[[str], None], monkeypatch: Any, screen: str, name: str
-) -> None:
+async def test_look(snapshot, pictured, look, monkeypatch, screen, name):
     look(name)
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     timed = [Checkpointed(f"2026-03-01T{hour:02}:00:00+00:00", 4.0 + hour, 1, 3) for hour in range(6)]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from nanomem_tui import app, open_workspace
 from nanomem_tui.app import NanomemApp
 from nanomem_tui.core import clock, config, paths
 from nanomem_tui.memory.turns.traces import Injected
 from nanomem_tui.opening import Opening
-from nanomem_tui.widgets.bars import Status
 from tests.snapshots.conftest import MOMENT
 from tests.snapshots.waiting import steady
 
@@ -44,16 +41,16 @@ class Pictured(NanomemApp):
 
     CSS_PATH = Path(app.__file__).with_name("app.tcss")
 
-    def _status(self) -> Status:
+    def _status(self):
         status = super()._status()
         return replace(status, workspace="~/.nanobot/workspace", cost_ms=None if status.cost_ms is None else 4.0)
 
 
 @pytest.fixture
-def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def look(monkeypatch):
     """`look("ansi")`: the environment of a terminal."""
 
-    def set_look(name: str) -> None:
+    def set_look(name):
         for variable in LOOKED_AT:
             monkeypatch.delenv(variable, raising=False)
         for variable, value in LOOKS[name].items():
@@ -63,7 +60,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @contextmanager
-def console(workspace: Path, screen: str) -> Iterator[NanomemApp]:
+def console(workspace, screen):
     """The console on a workspace, closed at the end."""
     found = paths.find_workspace(workspace)
     opening = Opening(found, config.load(found))
@@ -72,10 +69,10 @@ def console(workspace: Path, screen: str) -> Iterator[NanomemApp]:
         opening.opened.close()
 
 
-def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+def after(*keys):
     """Press keys, then wait until all is on the screen."""
 
-    async def run(pilot: Pilot[Any]) -> None:
+    async def run(pilot):
         app = pilot.app
         assert isinstance(app, NanomemApp)
         await steady(app, pilot)
@@ -88,23 +85,21 @@ def after(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def compare(snap_compare: Compare, workspace: Path, screen: str, size: tuple[int, int], keys: Keys = ()) -> bool:
+def compare(snap_compare, workspace, screen, size, keys=()):
     with console(workspace, screen) as app:
         return snap_compare(app, terminal_size=size, run_before=after(*keys))
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("screen", SCREENS)
-def test_dark(snap_compare: Compare, pictured: Path, look: Callable[[str], None], screen: str, size: str) -> None:
+def test_dark(snap_compare, pictured, look, screen, size):
     look("dark")
     assert compare(snap_compare, pictured, screen, SIZES[size])
 
 
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", ["ansi", "no-colour"])
-def test_few_colours(
-    snap_compare: Compare, pictured: Path, look: Callable[[str], None], name: str, screen: str
-) -> None:
+def test_few_colours(snap_compare, pictured, look, name, screen):
     look(name)
     assert compare(snap_compare, pictured, screen, SMALL)
 
@@ -112,9 +107,7 @@ def test_few_colours(
 @pytest.mark.slow
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", ["ansi", "no-colour"])
-def test_few_colours_large(
-    snap_compare: Compare, pictured: Path, look: Callable[[str], None], name: str, screen: str
-) -> None:
+def test_few_colours_large(snap_compare, pictured, look, name, screen):
     look(name)
     assert compare(snap_compare, pictured, screen, LARGE)
 
@@ -151,7 +144,7 @@ VIEWS: dict[str, tuple[str, Keys]] = {
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_what_a_key_leads_to(snap_compare: Compare, pictured: Path, look: Callable[[str], None], view: str) -> None:
+def test_what_a_key_leads_to(snap_compare, pictured, look, view):
     look("dark")
     screen, keys = VIEWS[view]
     assert compare(snap_compare, pictured, screen, SMALL, keys)
@@ -164,10 +157,10 @@ REVIEWED: dict[str, Keys] = {
 }
 
 
-def reviewed(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+def reviewed(*keys):
     """Press keys, and let go of what is said for a while."""
 
-    async def run(pilot: Pilot[Any]) -> None:
+    async def run(pilot):
         await after(*keys)(pilot)
         assert isinstance(pilot.app, NanomemApp)
         pilot.app.say_busy("")
@@ -178,28 +171,26 @@ def reviewed(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("view", REVIEWED)
-def test_a_review(snap_compare: Compare, pictured: Path, look: Callable[[str], None], view: str, size: str) -> None:
+def test_a_review(snap_compare, pictured, look, view, size):
     look("dark")
     with console(pictured, "dream") as app:
         assert snap_compare(app, terminal_size=SIZES[size], run_before=reviewed(*REVIEWED[view]))
 
 
 @pytest.mark.parametrize("name", ["ansi", "no-colour"])
-def test_a_review_in_few_colours(snap_compare: Compare, pictured: Path, look: Callable[[str], None], name: str) -> None:
+def test_a_review_in_few_colours(snap_compare, pictured, look, name):
     look(name)
     with console(pictured, "dream") as app:
         assert snap_compare(app, terminal_size=SMALL, run_before=reviewed("T", "+", "-"))
 
 
 @pytest.mark.parametrize("screen", ["journal", "reflections", "usage"])
-def test_what_stands_behind_knowledge(
-    snap_compare: Compare, pictured: Path, look: Callable[[str], None], screen: str
-) -> None:
+def test_what_stands_behind_knowledge(snap_compare, pictured, look, screen):
     look("dark")
     assert compare(snap_compare, pictured, screen, LARGE)
 
 
-def test_versions(snap_compare: Compare, pictured: Path, look: Callable[[str], None]) -> None:
+def test_versions(snap_compare, pictured, look):
     look("dark")
     assert compare(snap_compare, pictured, "versions", LARGE, ("j",))
 
@@ -208,29 +199,25 @@ ASKED: Keys = ("slash", *"which", "space", *"database", "enter", "right_square_b
 
 
 @pytest.fixture
-def few_results(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_results(monkeypatch):
     """So few that something is cut."""
     monkeypatch.setenv("NANOMEM_RECALL_MAX_RESULTS", "1")
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_an_answer(
-    snap_compare: Compare, pictured: Path, few_results: None, look: Callable[[str], None], size: str
-) -> None:
+def test_an_answer(snap_compare, pictured, few_results, look, size):
     look("dark")
     assert compare(snap_compare, pictured, "recall", SIZES[size], ASKED)
 
 
 @pytest.mark.parametrize("name", ["ansi", "no-colour"])
-def test_an_answer_in_few_colours(
-    snap_compare: Compare, pictured: Path, few_results: None, look: Callable[[str], None], name: str
-) -> None:
+def test_an_answer_in_few_colours(snap_compare, pictured, few_results, look, name):
     look(name)
     assert compare(snap_compare, pictured, "recall", SMALL, (*ASKED, "tab"))
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_real_turns(snap_compare: Compare, pictured: Path, look: Callable[[str], None], size: str) -> None:
+def test_real_turns(snap_compare, pictured, look, size):
     look("dark")
     with open_workspace(pictured) as ws:
         items = tuple(item.id for item in ws.items.all() if "window" in item.text)
@@ -244,7 +231,7 @@ def test_real_turns(snap_compare: Compare, pictured: Path, look: Callable[[str],
 
 
 @pytest.fixture
-def worked(pictured: Path) -> Path:
+def worked(pictured):
     """A home whose agent recorded some of its work, in several scripts."""
     with open_workspace(pictured) as ws:
         for record_id, day, resolution in (("i1", 20, "raised keepalive to 64"), ("i2", 27, "重启服务之后恢复正常 🔥")):
@@ -259,18 +246,14 @@ NEEDED: Keys = ("slash", *"slow", "space", *"database", "enter", *["less_than_si
 
 
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
-def test_context_for_a_task(
-    snap_compare: Compare, worked: Path, look: Callable[[str], None], size: tuple[int, int], monkeypatch: Any
-) -> None:
+def test_context_for_a_task(snap_compare, worked, look, size, monkeypatch):
     look("dark")
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert compare(snap_compare, worked, "context", size, NEEDED)
 
 
 @pytest.mark.parametrize("name", ["ansi", "no-colour"])
-def test_context_in_few_colours(
-    snap_compare: Compare, worked: Path, look: Callable[[str], None], name: str, monkeypatch: Any
-) -> None:
+def test_context_in_few_colours(snap_compare, worked, look, name, monkeypatch):
     look(name)
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     assert compare(snap_compare, worked, "context", SMALL, (*NEEDED, "tab"))

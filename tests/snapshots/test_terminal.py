@@ -1,21 +1,18 @@
 """The console in a real terminal: a whole session of curation, and a memory that attacks the reader's terminal."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.workspace import open_workspace
 from tests.snapshots import hostile
-from tests.snapshots.terminal import Terminal, nanomem
+from tests.snapshots.terminal import nanomem
 
 # Textual's own: the shape of the mouse pointer, one word of letters.
 POINTER = re.compile(rb"\x1b\]22;[a-z-]*\x07")
@@ -23,21 +20,21 @@ QUIET = 0.05  # seconds without a byte after which a key has done what it does
 ESC, ENTER, TAB, SAVE = "\x1b", "\r", "\t", "\x13"
 
 
-def told(workspace: Path, *arguments: str) -> Any:
+def told(workspace, *arguments):
     """What a fresh process says."""
     command = [sys.executable, "-m", "nanomem_tui", "--workspace", str(workspace), *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     return json.loads(done.stdout)
 
 
-def leave(console: Terminal, text: str) -> None:
+def leave(console, text):
     """Close a dialog, or give a filter up. A key right after esc would be a key with alt, so wait until it is gone."""
     console.type(ESC)
     console.hides(text)
 
 
 @pytest.mark.slow
-def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> None:
+def test_a_whole_session_of_curation(pictured_home, tmp_path):
     home = tmp_path / ".nanobot"
     shutil.copytree(pictured_home, home, symlinks=True)
     workspace = home / "workspace"
@@ -97,7 +94,7 @@ def test_a_whole_session_of_curation(pictured_home: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_keys_typed_while_it_starts_are_not_lost(pictured_home: Path, tmp_path: Path) -> None:
+def test_keys_typed_while_it_starts_are_not_lost(pictured_home, tmp_path):
     home = tmp_path / ".nanobot"
     shutil.copytree(pictured_home, home, symlinks=True)
     with nanomem(home / "workspace") as console:
@@ -109,11 +106,11 @@ def test_keys_typed_while_it_starts_are_not_lost(pictured_home: Path, tmp_path: 
 
 
 @pytest.fixture(scope="module")
-def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile_home(tmp_path_factory):
     return hostile.build(tmp_path_factory.mktemp("hostile") / ".nanobot")
 
 
-def harmless(console: Terminal) -> None:
+def harmless(console):
     """Nothing that came out is obeyed by a terminal in a way that the console did not mean."""
     raw = POINTER.sub(b"", console.raw)
     for payload in hostile.FORBIDDEN:
@@ -123,7 +120,7 @@ def harmless(console: Terminal) -> None:
         assert character not in written, f"{character!r} came out"
 
 
-def walk(console: Terminal, *rows: str) -> None:
+def walk(console, *rows):
     """Go through a list and its details; each key when all that the one before it does has been drawn."""
     for keys in rows:
         console.type(keys)
@@ -133,7 +130,7 @@ def walk(console: Terminal, *rows: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
-def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: Path, columns: int) -> None:
+def test_nothing_in_a_memory_reaches_the_terminal(hostile_home, tmp_path, columns):
     home = tmp_path / ".nanobot"
     shutil.copytree(hostile_home.parent, home, symlinks=True)
     # A wide screen shows the detail of each row; on a narrow one the list shows every attack, and one row is opened.
@@ -198,7 +195,7 @@ def test_nothing_in_a_memory_reaches_the_terminal(hostile_home: Path, tmp_path: 
         harmless(console)
 
 
-def test_the_proof_would_see_an_attack(hostile_home: Path) -> None:
+def test_the_proof_would_see_an_attack(hostile_home):
     with nanomem(hostile_home) as console:
         console.shows("1 Items")
         console.raw += hostile.everything().encode()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 from nanomem_tui.core import config, paths
 from nanomem_tui.core.errors import NanomemError
@@ -31,7 +29,7 @@ HOMES = {
 }
 
 
-def place(name: str) -> Known:
+def place(name):
     home = Path(HOMES[name])
     return Known(name, str(home), "settings", Paths(home / "workspace", home, home / "nanomem"))
 
@@ -50,7 +48,7 @@ BROKEN = Known("stick", "/mnt/stick/.nanobot", "settings", None, GONE)
 
 
 @pytest.fixture
-def several(monkeypatch: pytest.MonkeyPatch) -> None:
+def several(monkeypatch):
     """Workspaces that are the same on every machine."""
     listed = Listed((*(row.known for row in ROWS.values()), BROKEN))
     monkeypatch.setattr(jump_dialog, "known", lambda _opened: listed)
@@ -68,9 +66,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("several")
 @pytest.mark.parametrize("name", ["dark", "ascii"])
 @pytest.mark.parametrize("dialog", ["going", "broken", "searching"])
-async def test_dialog(
-    snapshot: SnapshotAssertion, pictured: Path, look: Callable[[str], None], dialog: str, name: str
-) -> None:
+async def test_dialog(snapshot, pictured, look, dialog, name):
     keys = {"going": ("ctrl+o", "down"), "broken": ("ctrl+o", "pagedown"), "searching": ("J", "ctrl+o", "t", "e", "a")}[
         dialog
     ]

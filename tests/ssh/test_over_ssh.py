@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks._ssh import Session, login
+from benchmarks._ssh import login
 from nanomem_tui import open_workspace
-from tests.ssh.conftest import ServerOf
 
 pytestmark = pytest.mark.slow
 
@@ -20,24 +18,24 @@ SLOW: dict[str, Any] = {"delay": 0.1, "bits": 56_000}  # 200 ms there and back
 MODES_OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l")
 
 
-async def settled(session: Session) -> None:
+async def settled(session):
     await session.shows(READY)
     await session.quiet(0.6)
 
 
-def enabled(workspace: Path) -> list[bool]:
+def enabled(workspace):
     with open_workspace(workspace) as ws:
         return [bool(item.enabled) for item in ws.items.all()]
 
 
-def fill(workspace: Path, count: int = 200) -> None:
+def fill(workspace, count=200):
     with open_workspace(workspace) as ws:
         for number in range(count):
             ws.items.add(f"the paper of {number * number} is kept in drawer {number} of the 北京 office")
         ws.flush()
 
 
-async def per_move(server_of: ServerOf, workspace: Path, compressed: bool, **env: str) -> tuple[float, float]:
+async def per_move(server_of, workspace, compressed, **env):
     """Bytes of the console's own and on the wire for one cursor down, scrolls included."""
     async with server_of(workspace, **env) as server, login(server, compressed=compressed) as session:
         await settled(session)
@@ -46,7 +44,7 @@ async def per_move(server_of: ServerOf, workspace: Path, compressed: bool, **env
 
 
 @pytest.mark.slow
-async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Path, server_of: ServerOf) -> None:
+async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo, server_of):
     fill(demo)
     async with server_of(demo) as server, login(server) as session:
         await settled(session)
@@ -60,7 +58,7 @@ async def test_over_ssh_output_is_thin_and_in_the_terminals_own_colours(demo: Pa
 
 
 @pytest.mark.slow
-async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo: Path, server_of: ServerOf) -> None:
+async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo, server_of):
     fill(demo)
     own, wire = await per_move(server_of, demo, compressed=False)
     _, wire_compressed = await per_move(server_of, demo, compressed=True)
@@ -75,7 +73,7 @@ async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo: Path,
 
 
 @pytest.mark.slow
-async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path, server_of: ServerOf) -> None:
+async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo, server_of):
     fill(demo)
     async with server_of(demo) as server, login(server, **SLOW) as session:
         await session.shows("Items")  # the first frame: the app is yet to come
@@ -100,7 +98,7 @@ async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo: Path, ser
 
 
 @pytest.mark.parametrize("thin", ["on", "off"])
-async def test_reload_paints_everything_for_who_was_written_over(demo: Path, server_of: ServerOf, thin: str) -> None:
+async def test_reload_paints_everything_for_who_was_written_over(demo, server_of, thin):
     async with server_of(demo, NANOMEM_THIN_OUTPUT=thin) as server, login(server) as session:
         await settled(session)
         before = len(session.output)
@@ -112,7 +110,7 @@ async def test_reload_paints_everything_for_who_was_written_over(demo: Path, ser
 
 
 @pytest.mark.slow
-async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path, server_of: ServerOf) -> None:
+async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo, server_of):
     async with server_of(demo) as server, login(server, **SLOW) as session:
         await settled(session)
         before = len(session.output)
@@ -123,7 +121,7 @@ async def test_on_a_slow_link_a_resize_is_drawn_afresh(demo: Path, server_of: Se
 
 
 @pytest.mark.slow
-async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo: Path, server_of: ServerOf) -> None:
+async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo, server_of):
     async with server_of(demo) as server, login(server) as session:
         await settled(session)
         session.send("x")
@@ -137,7 +135,7 @@ async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo:
     assert enabled(demo).count(False) == 1
 
 
-async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo: Path, server_of: ServerOf) -> None:
+async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo, server_of):
     before = enabled(demo)
     async with server_of(demo) as server, login(server) as session:
         await session.shows("Items")
@@ -147,7 +145,7 @@ async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo: 
     assert enabled(demo) == before
 
 
-async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path, server_of: ServerOf) -> None:
+async def test_leaving_gives_the_terminal_back_as_it_was(demo, server_of):
     async with server_of(demo) as server, login(server) as session:
         await settled(session)
         session.send("q")
@@ -160,7 +158,7 @@ async def test_leaving_gives_the_terminal_back_as_it_was(demo: Path, server_of: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server_of", ["asyncssh"], indirect=True)
-async def test_an_idle_console_sends_nothing_for_minutes(demo: Path, server_of: ServerOf) -> None:
+async def test_an_idle_console_sends_nothing_for_minutes(demo, server_of):
     async with server_of(demo, NANOMEM_FLUSH_INTERVAL_SECONDS="1") as server, login(server) as session:
         await settled(session)
         await session.quiet(10)  # what the start left to do is done

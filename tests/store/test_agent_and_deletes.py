@@ -1,32 +1,26 @@
 """What an agent does to a row and its delete, undo and redo here: which of them came first does not matter, also after
 a kill."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, kill, make_home, state
 
 KEY = "ltm_1"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     return make_home(tmp_path)
 
 
 @pytest.fixture
-def agent(workspace: Path) -> Agent:
+def agent(workspace):
     """It was started before all that happens, so it knows every item until it is started anew."""
     return Agent(workspace)
 
 
-def agent_uses(agent: Agent, ws: Workspace, key: str = KEY) -> None:
+def agent_uses(agent, ws, key=KEY):
     """One more use, in the agent's file, and seen here."""
     agent.items[key]["hits"] += 1
     agent.flush()
@@ -34,7 +28,7 @@ def agent_uses(agent: Agent, ws: Workspace, key: str = KEY) -> None:
     ws.items.all()
 
 
-def delete_and_undo(ws: Workspace, meanwhile: Callable[[], object]) -> None:
+def delete_and_undo(ws, meanwhile):
     """The database has the item as deleted; that it is back stands in the ledger alone."""
     ws.items.delete([KEY])
     ws.store.checkpoint()
@@ -42,7 +36,7 @@ def delete_and_undo(ws: Workspace, meanwhile: Callable[[], object]) -> None:
     meanwhile()
 
 
-def use_while_deleted(ws: Workspace, meanwhile: Callable[[], object]) -> None:
+def use_while_deleted(ws, meanwhile):
     """The agent's use comes while the item is deleted."""
     ws.items.delete([KEY])
     ws.store.checkpoint()
@@ -50,7 +44,7 @@ def use_while_deleted(ws: Workspace, meanwhile: Callable[[], object]) -> None:
     ws.undo()
 
 
-def use_then_delete(ws: Workspace, meanwhile: Callable[[], object]) -> None:
+def use_then_delete(ws, meanwhile):
     """The database has the item as before all."""
     ws.items.set_pinned([KEY], True)
     ws.store.checkpoint()
@@ -64,9 +58,7 @@ ORDERS = [delete_and_undo, use_while_deleted, use_then_delete]
 
 @pytest.mark.parametrize("killed", [False, True])
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_use_by_the_agent_is_kept(
-    workspace: Path, agent: Agent, order: Callable[[Workspace, Callable[[], object]], None], killed: bool
-) -> None:
+def test_a_use_by_the_agent_is_kept(workspace, agent, order, killed):
     ws = open_workspace(workspace)
     order(ws, lambda: agent_uses(agent, ws))
     assert ws.items.get(KEY).hits == 2
@@ -79,10 +71,8 @@ def test_a_use_by_the_agent_is_kept(
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_text_by_the_agent_is_kept(
-    workspace: Path, agent: Agent, order: Callable[[Workspace, Callable[[], object]], None]
-) -> None:
-    def edit() -> None:
+def test_a_text_by_the_agent_is_kept(workspace, agent, order):
+    def edit():
         agent.items[KEY]["text"] = "what the agent makes of it"
         agent.flush()
         ws.refresh()
@@ -95,7 +85,7 @@ def test_a_text_by_the_agent_is_kept(
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_an_item_that_is_added_once_more_keeps_its_uses(workspace: Path, agent: Agent, killed: bool) -> None:
+def test_an_item_that_is_added_once_more_keeps_its_uses(workspace, agent, killed):
     ws = open_workspace(workspace)
     key = ws.items.add("kept")[1].id
     ws.flush()
@@ -115,7 +105,7 @@ def test_an_item_that_is_added_once_more_keeps_its_uses(workspace: Path, agent: 
     assert state(workspace)[key].hits == 1
 
 
-def test_a_deleted_item_stays_deleted_whatever_the_agent_writes(workspace: Path, agent: Agent) -> None:
+def test_a_deleted_item_stays_deleted_whatever_the_agent_writes(workspace, agent):
     with open_workspace(workspace) as ws:
         ws.items.delete([KEY])
         ws.flush()
@@ -126,7 +116,7 @@ def test_a_deleted_item_stays_deleted_whatever_the_agent_writes(workspace: Path,
     assert KEY not in {row["id"] for row in agent.read_items()}
 
 
-def test_what_a_killed_process_did_reaches_the_agents_file_with_the_next_flush(workspace: Path, agent: Agent) -> None:
+def test_what_a_killed_process_did_reaches_the_agents_file_with_the_next_flush(workspace, agent):
     ws = open_workspace(workspace)
     ws.items.delete([KEY])
     kill(ws)

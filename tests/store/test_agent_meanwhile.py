@@ -1,10 +1,6 @@
 """An agent that writes its files in the middle of what we do with them: what it wrote is its change, once."""
 
-from __future__ import annotations
-
 import fcntl
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,11 +10,11 @@ from nanomem_tui.core.errors import AccessDenied, NanomemError
 from tests.store.homes import Agent, kill, make_home
 
 
-def deletes_right_after(monkeypatch: pytest.MonkeyPatch, agent: Agent, key: str) -> None:
+def deletes_right_after(monkeypatch, agent, key):
     """Let the agent take an item away right after we have put its file in place, before we look at it again."""
     real = atomic.write_atomic
 
-    def writing(path: Path, *args: Any, **named: Any) -> Any:
+    def writing(path, *args, **named):
         done = real(path, *args, **named)
         if path.name == "LTM_SNAPSHOT.json" and key in agent.items:
             agent.load()
@@ -30,9 +26,7 @@ def deletes_right_after(monkeypatch: pytest.MonkeyPatch, agent: Agent, key: str)
 
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["closed", "killed"])
-def test_what_an_agent_deletes_while_we_write_its_file_stays_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_killed: bool
-) -> None:
+def test_what_an_agent_deletes_while_we_write_its_file_stays_deleted(tmp_path, monkeypatch, is_killed):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     ws = open_workspace(workspace)
@@ -49,16 +43,14 @@ def test_what_an_agent_deletes_while_we_write_its_file_stays_deleted(
     assert "ltm_1" in {row["id"] for row in agent.read_items()}
 
 
-def test_the_agents_files_are_not_written_where_they_cannot_be_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_agents_files_are_not_written_where_they_cannot_be_locked(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     ws.items.edit("ltm_1", text="ours")
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
     real = atomic.open_owned
 
-    def refusing(path: Path, *args: Any, **named: Any) -> int:
+    def refusing(path, *args, **named):
         if path.name == "files.lock":
             raise PermissionError(13, "Permission denied", str(path))
         return real(path, *args, **named)
@@ -72,9 +64,7 @@ def test_the_agents_files_are_not_written_where_they_cannot_be_locked(
     assert Agent(workspace).items["ltm_1"]["text"] == "ours"
 
 
-def test_an_audit_log_that_somebody_keeps_locked_is_told_and_not_waited_for_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_log_that_somebody_keeps_locked_is_told_and_not_waited_for_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(atomic, "APPEND_SECONDS", 0.05)
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
@@ -89,7 +79,7 @@ def test_an_audit_log_that_somebody_keeps_locked_is_told_and_not_waited_for_with
     assert b"ltm_1" in (workspace / "memory" / "LTM_AUDIT.jsonl").read_bytes()
 
 
-def test_what_is_known_of_the_files_is_not_written_into_a_database_that_was_put_in_its_place(tmp_path: Path) -> None:
+def test_what_is_known_of_the_files_is_not_written_into_a_database_that_was_put_in_its_place(tmp_path):
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     ws.items.edit("ltm_1", text="ours")
@@ -103,7 +93,7 @@ def test_what_is_known_of_the_files_is_not_written_into_a_database_that_was_put_
     assert Agent(workspace).items["ltm_1"]["text"] == "ours"
 
 
-def test_a_file_that_cannot_be_read_for_a_while_is_written_when_it_can(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_for_a_while_is_written_when_it_can(tmp_path):
     workspace = make_home(tmp_path)
     file = workspace / "memory" / "LTM_SNAPSHOT.json"
     with open_workspace(workspace) as ws:

@@ -1,17 +1,12 @@
 """An item of a RAM-first agent that names a session belongs to that session: in what is read, recalled and written."""
 
-from __future__ import annotations
-
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.memory.scopes import Audience
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
 from tests.store.homes import Agent, files, item, make_home
 
@@ -19,7 +14,7 @@ OLD = Path(__file__).parents[1] / "data" / "kept-as-global.tar.gz"
 """The home of an agent whose items a release before this one kept for every chat."""
 
 
-def home(tmp_path: Path, *rows: dict[str, Any]) -> Path:
+def home(tmp_path, *rows):
     """A RAM-first home with these items."""
     workspace = make_home(tmp_path, items=0, lessons=0)
     agent = Agent(workspace)
@@ -28,12 +23,12 @@ def home(tmp_path: Path, *rows: dict[str, Any]) -> Path:
     return workspace
 
 
-def seen(ws: Workspace, text: str, **fields: object) -> set[str]:
+def seen(ws, text, **fields):
     """The ids of what a turn is given."""
     return {hit.item.id for hit in begin(ws, text, sender_id="", **fields).hits}
 
 
-def written(workspace: Path) -> dict[str, str]:
+def written(workspace):
     """The session of each item in the agent's file, by its words."""
     return {row["text"]: row["session_key"] for row in Agent(workspace).read_items()}
 
@@ -43,7 +38,7 @@ THURSDAY = item(2, "The code review is on Thursday", session_key="discord:9")
 SIX = item(3, "The code office closes at six", session_key="")
 
 
-def test_an_item_is_given_in_its_session_and_in_no_other(tmp_path: Path) -> None:
+def test_an_item_is_given_in_its_session_and_in_no_other(tmp_path):
     with open_workspace(home(tmp_path, FALCON, THURSDAY, SIX)) as ws:
         assert seen(ws, "what code is it?", session_key="telegram:1") == {"ltm_1", "ltm_3"}
         assert seen(ws, "what code is it?", session_key="discord:9") == {"ltm_2", "ltm_3"}
@@ -53,7 +48,7 @@ def test_an_item_is_given_in_its_session_and_in_no_other(tmp_path: Path) -> None
         assert not ws.scopes.leaks()
 
 
-def test_an_item_of_a_topic_is_given_in_that_topic_alone(tmp_path: Path) -> None:
+def test_an_item_of_a_topic_is_given_in_that_topic_alone(tmp_path):
     topic = item(1, "The code name is Falcon", session_key="telegram:-100:topic:42")
     in_group = {"channel": "telegram", "chat_id": "-100"}
     with open_workspace(home(tmp_path, topic)) as ws:
@@ -64,7 +59,7 @@ def test_an_item_of_a_topic_is_given_in_that_topic_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("key", ["heartbeat", "telegram:", ":42", "tele gram:42", "telegram:../../x"])
-def test_an_item_of_a_session_that_names_no_chat_is_seen_by_the_owner_alone(tmp_path: Path, key: str) -> None:
+def test_an_item_of_a_session_that_names_no_chat_is_seen_by_the_owner_alone(tmp_path, key):
     workspace = home(tmp_path, item(1, "The code name is Falcon", session_key=key))
     with open_workspace(workspace) as ws:
         assert seen(ws, "code name?", session_key="telegram:42") == set()
@@ -74,7 +69,7 @@ def test_an_item_of_a_session_that_names_no_chat_is_seen_by_the_owner_alone(tmp_
     assert written(workspace) == {"The code name is Falcon": key}
 
 
-def test_an_item_that_the_agent_adds_while_we_look_is_of_its_session(tmp_path: Path) -> None:
+def test_an_item_that_the_agent_adds_while_we_look_is_of_its_session(tmp_path):
     workspace = home(tmp_path, SIX)
     with open_workspace(workspace) as ws:
         ws.items.add("a first change")
@@ -87,7 +82,7 @@ def test_an_item_that_the_agent_adds_while_we_look_is_of_its_session(tmp_path: P
         assert seen(ws, "code name?", session_key="discord:9") == {"ltm_3"}
 
 
-def test_what_a_chat_teaches_is_written_for_the_agent_with_its_session(tmp_path: Path) -> None:
+def test_what_a_chat_teaches_is_written_for_the_agent_with_its_session(tmp_path):
     workspace = home(tmp_path)
     with open_workspace(workspace) as ws:
         turn(ws, "Remember that my favourite tea is sencha", session_key="telegram:42", sender_id="42")
@@ -101,7 +96,7 @@ def test_what_a_chat_teaches_is_written_for_the_agent_with_its_session(tmp_path:
         assert not [one for one in ws.log() if one.operation.kind == "agent.changed"]
 
 
-def test_what_a_person_moved_is_written_for_where_it_was_moved(tmp_path: Path) -> None:
+def test_what_a_person_moved_is_written_for_where_it_was_moved(tmp_path):
     workspace = home(tmp_path, FALCON, THURSDAY)
     with open_workspace(workspace) as ws:
         ws.scopes.move(["ltm_1"], ws.scopes.named("global"))
@@ -114,7 +109,7 @@ def test_what_a_person_moved_is_written_for_where_it_was_moved(tmp_path: Path) -
         assert ws.items.get("ltm_2").scope_key == "channel:telegram:chat:77"
 
 
-def test_an_item_that_the_agent_hears_again_elsewhere_goes_there(tmp_path: Path) -> None:
+def test_an_item_that_the_agent_hears_again_elsewhere_goes_there(tmp_path):
     workspace = home(tmp_path, FALCON)
     with open_workspace(workspace) as ws:
         ws.items.add("a first change")
@@ -126,7 +121,7 @@ def test_an_item_that_the_agent_hears_again_elsewhere_goes_there(tmp_path: Path)
         assert seen(ws, "code name?", session_key="telegram:1") == set()
 
 
-def test_what_a_person_moved_stays_there_when_the_agent_hears_it_elsewhere(tmp_path: Path) -> None:
+def test_what_a_person_moved_stays_there_when_the_agent_hears_it_elsewhere(tmp_path):
     workspace = home(tmp_path, FALCON)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -137,7 +132,7 @@ def test_what_a_person_moved_stays_there_when_the_agent_hears_it_elsewhere(tmp_p
         assert ws.items.get("ltm_1").scope_key == "channel:telegram:chat:77"
 
 
-def test_the_agent_folding_two_chats_into_one_deletes_neither(tmp_path: Path) -> None:
+def test_the_agent_folding_two_chats_into_one_deletes_neither(tmp_path):
     workspace = home(tmp_path, FALCON)
     with open_workspace(workspace) as ws:
         ws.items.add(FALCON["text"], channel="discord", chat_id="9")
@@ -149,7 +144,7 @@ def test_the_agent_folding_two_chats_into_one_deletes_neither(tmp_path: Path) ->
         assert {row.scope_key for row in ws.items.all()} == {"channel:telegram:chat:1", "channel:discord:chat:9"}
 
 
-def test_an_import_puts_the_items_of_a_snapshot_into_their_chats(tmp_path: Path) -> None:
+def test_an_import_puts_the_items_of_a_snapshot_into_their_chats(tmp_path):
     source = home(tmp_path / "one", FALCON, THURSDAY, SIX)
     with open_workspace(make_home(tmp_path / "two", items=0, lessons=0)) as ws:
         ws.transfer.run(ws.transfer.preview(source / "memory" / "LTM_SNAPSHOT.json"))
@@ -163,11 +158,11 @@ def test_an_import_puts_the_items_of_a_snapshot_into_their_chats(tmp_path: Path)
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Callable[[], Path]:
+def old(tmp_path):
     """A fresh copy of the old home: `ltm_1` of telegram:12345 and `ltm_2` of discord:9001 kept for every chat, `ltm_3`
     of no session, `ltm_4` moved by hand to telegram:777, `ltm_5` moved by hand to every chat."""
 
-    def copy() -> Path:
+    def copy():
         with tarfile.open(OLD) as tar:
             tar.extractall(tmp_path, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
         return tmp_path / "home" / "workspace"
@@ -175,7 +170,7 @@ def old(tmp_path: Path) -> Callable[[], Path]:
     return copy
 
 
-def scopes(ws: Workspace) -> dict[str, str]:
+def scopes(ws):
     return {row.id: row.scope_key for row in ws.items.all() if row.id.startswith("ltm_") and len(row.id) == 5}
 
 
@@ -187,7 +182,7 @@ PLACED = {
 
 
 @pytest.mark.sqlite("a file of an earlier release")
-def test_the_first_write_gives_old_items_to_their_chats_as_one_operation(old: Callable[[], Path]) -> None:
+def test_the_first_write_gives_old_items_to_their_chats_as_one_operation(old):
     workspace = old()
     with open_workspace(workspace) as ws:
         ws.flush()
@@ -202,13 +197,13 @@ def test_the_first_write_gives_old_items_to_their_chats_as_one_operation(old: Ca
 
 
 @pytest.mark.sqlite("a file of an earlier release")
-def test_a_turn_is_given_no_old_item_of_another_chat_even_before_the_first_write(old: Callable[[], Path]) -> None:
+def test_a_turn_is_given_no_old_item_of_another_chat_even_before_the_first_write(old):
     with open_workspace(old()) as ws:
         assert seen(ws, "code name of the server room", session_key="discord:9001") == set()
 
 
 @pytest.mark.sqlite("a file of an earlier release")
-def test_undone_old_items_stay_as_the_person_wants_them(old: Callable[[], Path]) -> None:
+def test_undone_old_items_stay_as_the_person_wants_them(old):
     workspace = old()
     with open_workspace(workspace) as ws:
         ws.flush()
@@ -224,7 +219,7 @@ def test_undone_old_items_stay_as_the_person_wants_them(old: Callable[[], Path])
 
 
 @pytest.mark.sqlite("a file of an earlier release")
-def test_the_first_command_of_a_person_can_move_an_old_item(old: Callable[[], Path]) -> None:
+def test_the_first_command_of_a_person_can_move_an_old_item(old):
     workspace = old()
     with open_workspace(workspace) as ws:
         ws.scopes.move(["ltm_1"], ws.scopes.named("telegram:777"))
@@ -234,7 +229,7 @@ def test_the_first_command_of_a_person_can_move_an_old_item(old: Callable[[], Pa
 
 
 @pytest.mark.sqlite("a file of an earlier release")
-def test_two_processes_give_old_items_to_their_chats_once(old: Callable[[], Path]) -> None:
+def test_two_processes_give_old_items_to_their_chats_once(old):
     workspace = old()
     with open_workspace(workspace) as one, open_workspace(workspace) as other:
         assert one.items.all()
@@ -247,7 +242,7 @@ def test_two_processes_give_old_items_to_their_chats_once(old: Callable[[], Path
 
 
 @pytest.mark.sqlite("a file of an earlier release")
-def test_looking_at_an_old_home_writes_nothing(old: Callable[[], Path]) -> None:
+def test_looking_at_an_old_home_writes_nothing(old):
     workspace = old()
     before = files(workspace.parent)
     with open_workspace(workspace) as ws:

@@ -8,8 +8,6 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,18 +15,18 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import AccessDenied, Conflict, DiskFull, Refused
 
 
-def mode(path: Path) -> int:
+def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.fixture(autouse=True)
-def open_umask() -> Iterator[None]:
+def open_umask():
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
-def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
+def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path):
     path = tmp_path / "file"
     atomic.write_atomic(path, b"one")
     assert (path.read_bytes(), mode(path)) == (b"one", 0o600)
@@ -38,7 +36,7 @@ def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path):
     target = tmp_path / "elsewhere"
     target.mkdir()
     (target / "real").write_bytes(b"old")
@@ -49,7 +47,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (target / "real").read_bytes() == b"new"
 
 
-def test_a_file_that_changed_is_not_replaced(tmp_path: Path) -> None:
+def test_a_file_that_changed_is_not_replaced(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"theirs")
     with pytest.raises(Conflict):
@@ -63,16 +61,14 @@ def test_a_file_that_changed_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("act", ["replace", "remove"])
-def test_what_somebody_writes_into_the_old_file_in_that_moment_is_put_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
-) -> None:
+def test_what_somebody_writes_into_the_old_file_in_that_moment_is_put_back(tmp_path, monkeypatch, act):
     path = tmp_path / "file"
     path.write_bytes(b"- old\n")
     path.chmod(0o644)
     with path.open("ab") as theirs:
         fsync = os.fsync
 
-        def and_write(handle: int) -> None:
+        def and_write(handle):
             if stat.S_ISDIR(os.fstat(handle).st_mode) and not theirs.closed:
                 theirs.write(b"- theirs\n")
                 theirs.close()
@@ -88,7 +84,7 @@ def test_what_somebody_writes_into_the_old_file_in_that_moment_is_put_back(
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_file_is_taken_away_only_as_what_it_was(tmp_path: Path) -> None:
+def test_a_file_is_taken_away_only_as_what_it_was(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"theirs")
     for expected in (atomic.sha256(b"ours"), ""):
@@ -101,13 +97,11 @@ def test_a_file_is_taken_away_only_as_what_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", ["write", "fsync", "replace", "fchmod"])
 @pytest.mark.parametrize(("code", "error"), [(errno.ENOSPC, DiskFull), (errno.EACCES, AccessDenied)])
-def test_a_failure_at_any_step_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, code: int, error: type[Exception]
-) -> None:
+def test_a_failure_at_any_step_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step, code, error):
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise OSError(code, os.strerror(code), str(path))
 
     with monkeypatch.context() as patch:
@@ -118,15 +112,15 @@ def test_a_failure_at_any_step_leaves_the_old_file_and_nothing_else(
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_the_bytes_and_then_the_name_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_and_then_the_name_are_synced(tmp_path, monkeypatch):
     steps: list[str] = []
     fsync, replace = os.fsync, os.replace
 
-    def note_fsync(handle: int) -> None:
+    def note_fsync(handle):
         steps.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
         fsync(handle)
 
-    def note_replace(source: Path, target: Path) -> None:
+    def note_replace(source, target):
         steps.append("replace")
         replace(source, target)
 
@@ -140,7 +134,7 @@ def test_the_bytes_and_then_the_name_are_synced(tmp_path: Path, monkeypatch: pyt
     assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o700
 
 
-def test_a_line_never_joins_a_torn_tail(tmp_path: Path) -> None:
+def test_a_line_never_joins_a_torn_tail(tmp_path):
     path = tmp_path / "log"
     atomic.append_line(path, b"one\n", durable=True)
     path.write_bytes(b'one\n{"torn')
@@ -149,7 +143,7 @@ def test_a_line_never_joins_a_torn_tail(tmp_path: Path) -> None:
     assert mode(path) == 0o600
 
 
-def test_a_short_write_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_write_is_taken_back(tmp_path, monkeypatch):
     path = tmp_path / "log"
     path.write_bytes(b"one\n")
     real = os.write
@@ -160,7 +154,7 @@ def test_a_short_write_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert path.read_bytes() == b"one\n"
 
 
-def test_a_disk_that_takes_ever_less_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_takes_ever_less_is_full(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     real = os.write
@@ -171,7 +165,7 @@ def test_a_disk_that_takes_ever_less_is_full(tmp_path: Path, monkeypatch: pytest
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"old", ["file"])
 
 
-def test_an_append_goes_through_no_link(tmp_path: Path) -> None:
+def test_an_append_goes_through_no_link(tmp_path):
     (tmp_path / "victim").write_bytes(b"safe")
     (tmp_path / "log").symlink_to(tmp_path / "victim")
     with pytest.raises(Exception, match="appending"):
@@ -179,7 +173,7 @@ def test_an_append_goes_through_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_bytes() == b"safe"
 
 
-def test_lines_of_many_threads_stay_whole(tmp_path: Path) -> None:
+def test_lines_of_many_threads_stay_whole(tmp_path):
     path = tmp_path / "log"
     line = b"x" * 5_000 + b"\n"
     threads = [threading.Thread(target=lambda: [atomic.append_line(path, line) for _ in range(20)]) for _ in range(5)]
@@ -190,7 +184,7 @@ def test_lines_of_many_threads_stay_whole(tmp_path: Path) -> None:
     assert path.read_bytes() == line * 100
 
 
-def test_a_lock_is_waited_for_and_then_refused(tmp_path: Path) -> None:
+def test_a_lock_is_waited_for_and_then_refused(tmp_path):
     path = tmp_path / "lock"
     with atomic.locked(path):
         with pytest.raises(Refused), atomic.locked(path, wait=0.05):
@@ -205,11 +199,11 @@ def test_a_lock_is_waited_for_and_then_refused(tmp_path: Path) -> None:
     assert mode(path) == 0o600
 
 
-def test_a_file_in_the_middle_of_a_rewrite_is_read_again(tmp_path: Path) -> None:
+def test_a_file_in_the_middle_of_a_rewrite_is_read_again(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"")
 
-    def finish() -> None:
+    def finish():
         time.sleep(0.05)
         path.write_bytes(b"whole")
 
@@ -219,7 +213,7 @@ def test_a_file_in_the_middle_of_a_rewrite_is_read_again(tmp_path: Path) -> None
     thread.join()
 
 
-def test_an_empty_file_is_believed_at_last_and_at_once_when_it_is_old(tmp_path: Path) -> None:
+def test_an_empty_file_is_believed_at_last_and_at_once_when_it_is_old(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"")
     assert atomic.read_stable(path) == b""
@@ -231,7 +225,7 @@ def test_an_empty_file_is_believed_at_last_and_at_once_when_it_is_old(tmp_path: 
         atomic.read_stable(tmp_path / "none")
 
 
-def test_the_same_bytes_are_set_aside_once_and_no_name_leaves_the_folder(tmp_path: Path) -> None:
+def test_the_same_bytes_are_set_aside_once_and_no_name_leaves_the_folder(tmp_path):
     folder = tmp_path / "quarantine"
     first = atomic.quarantine(folder, "../../etc/passwd", b"bad\xff")
     assert atomic.quarantine(folder, "../../etc/passwd", b"bad\xff") == first

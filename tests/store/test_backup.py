@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,16 +18,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nanomem_tui import open_workspace
-from nanomem_tui.agents.releases import Layout, detect
+from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import BadInput, NanomemError, Refused
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.moving import backup, restore
 from nanomem_tui.store.moving.backup import SUFFIX
 
 pytestmark = pytest.mark.sqlite("the file itself")
 
 
-def home(folder: Path) -> Path:
+def home(folder):
     """The workspace of a new agent's home."""
     workspace = folder / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)
@@ -38,7 +37,7 @@ def home(folder: Path) -> Path:
 
 
 @pytest.fixture
-def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+def paths(tmp_path, monkeypatch):
     """The home of an agent with two items."""
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "settings" / "config.toml"))
     workspace = home(tmp_path / "one")
@@ -48,20 +47,20 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     return find_workspace(workspace)
 
 
-def layout(paths: Paths) -> Layout:
+def layout(paths):
     return detect(paths)
 
 
-def make(paths: Paths, **options: object) -> backup.Made:
-    return backup.make_backup(paths, layout(paths), **options)  # type: ignore[arg-type]
+def make(paths, **options):
+    return backup.make_backup(paths, layout(paths), **options)
 
 
-def texts(workspace: Path) -> list[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return sorted(row.text for row in ws.items.all())
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def files(folder):
     """Every file below a folder but the backups, what is kept beside databases, and locks."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -74,7 +73,7 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_backup_brought_back_elsewhere_is_the_same_memory(paths: Paths, tmp_path: Path) -> None:
+def test_a_backup_brought_back_elsewhere_is_the_same_memory(paths, tmp_path):
     made = make(paths)
     assert paths.home is not None
     before = files(paths.home)
@@ -92,7 +91,7 @@ def test_a_backup_brought_back_elsewhere_is_the_same_memory(paths: Paths, tmp_pa
     assert texts(place / paths.workspace.name) == ["Likes tea"]
 
 
-def test_it_is_readable_by_its_owner_alone_and_reading_it_changes_nothing(paths: Paths) -> None:
+def test_it_is_readable_by_its_owner_alone_and_reading_it_changes_nothing(paths):
     assert paths.home is not None
     before = files(paths.home)
     made = make(paths)
@@ -103,7 +102,7 @@ def test_it_is_readable_by_its_owner_alone_and_reading_it_changes_nothing(paths:
     assert problems == []
 
 
-def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths: Paths) -> None:
+def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths):
     user = paths.workspace / "USER.md"
     then, made = user.read_bytes(), make(paths)
     with open_workspace(paths.workspace) as ws:
@@ -125,7 +124,7 @@ def test_in_place_the_state_of_then_is_back_and_so_is_that_of_now_after_it(paths
     assert user.read_bytes() == b"overwritten\n"
 
 
-def test_what_is_brought_back_of_one_workspace_takes_nothing_from_another_of_the_home(paths: Paths) -> None:
+def test_what_is_brought_back_of_one_workspace_takes_nothing_from_another_of_the_home(paths):
     second = paths.workspace.with_name("second")
     (second / "memory").mkdir(parents=True)
     with open_workspace(second) as ws:
@@ -141,7 +140,7 @@ def test_what_is_brought_back_of_one_workspace_takes_nothing_from_another_of_the
     assert texts(paths.workspace) == ["Likes tea", "Likes 茶"]
 
 
-def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(paths: Paths) -> None:
+def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(paths):
     paths.dream_cursor.unlink(missing_ok=True)
     entry = {"cursor": 1, "timestamp": "2026-11-22 10:00", "content": "- [durable] Ana prefers the canoe"}
     paths.history.write_text(json.dumps(entry) + "\n")
@@ -160,7 +159,7 @@ def test_what_a_first_dream_had_read_waits_again_where_what_it_wrote_is_gone(pat
         assert ws.history.count()["unprocessed"] == 0
 
 
-def test_latest_is_what_a_person_made(paths: Paths) -> None:
+def test_latest_is_what_a_person_made(paths):
     made = make(paths)
     (paths.workspace / "USER.md").write_bytes(b"changed\n")
     restore.restore_in_place(paths, layout(paths), made.path)
@@ -172,7 +171,7 @@ def test_latest_is_what_a_person_made(paths: Paths) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, tmp_path: Path) -> None:
+def test_what_was_acknowledged_before_is_in_it_while_others_write(paths, tmp_path):
     """Beside a process that adds and checkpoints as fast as it can."""
     writer = (
         "import sys\nfrom nanomem_tui import open_workspace\n"
@@ -206,7 +205,7 @@ def test_what_was_acknowledged_before_is_in_it_while_others_write(paths: Paths, 
         assert {f"number {one}" for one in range(acknowledged + 1)} <= set(texts(place / paths.workspace.name))
 
 
-def test_links_pipes_and_what_lies_elsewhere_are_named_and_left_out(paths: Paths) -> None:
+def test_links_pipes_and_what_lies_elsewhere_are_named_and_left_out(paths):
     (paths.memory / "link.md").symlink_to("/etc/passwd")
     os.mkfifo(paths.memory / "pipe")
     made = make(paths)
@@ -216,7 +215,7 @@ def test_links_pipes_and_what_lies_elsewhere_are_named_and_left_out(paths: Paths
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject) -> None:
+def test_no_damage_goes_unseen(paths, tmp_path, data):
     """Cut anywhere or with any byte changed, it is refused, or what comes out is what went in."""
     made = paths.workspace / "made"
     if not made.exists():
@@ -245,7 +244,7 @@ def test_no_damage_goes_unseen(paths: Paths, tmp_path: Path, data: st.DataObject
         assert not place.exists()
 
 
-def test_any_program_takes_a_file_out_of_it_and_it_stays_private(paths: Paths, tmp_path: Path) -> None:
+def test_any_program_takes_a_file_out_of_it_and_it_stays_private(paths, tmp_path):
     with zipfile.ZipFile(make(paths).path) as plain:
         assert plain.testzip() is None
         user = plain.getinfo("files/workspace/USER.md")
@@ -253,7 +252,7 @@ def test_any_program_takes_a_file_out_of_it_and_it_stays_private(paths: Paths, t
         assert {info.external_attr >> 16 & 0o777 for info in plain.infolist()} == {0o600}
 
 
-def test_names_that_are_no_text_come_back(paths: Paths, tmp_path: Path) -> None:
+def test_names_that_are_no_text_come_back(paths, tmp_path):
     names = [b"caf\xe9.md", b"caf\\xe9.md", "茶.md".encode()]
     for name in names:
         (paths.memory / os.fsdecode(name)).write_bytes(name)
@@ -265,7 +264,7 @@ def test_names_that_are_no_text_come_back(paths: Paths, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["../out", "/etc/passwd", "a/../../out", "a//b", "./a", "", "a/\0b", "workspace/../../out"]
 )
-def test_no_path_in_an_archive_leaves_its_place(paths: Paths, tmp_path: Path, path: str) -> None:
+def test_no_path_in_an_archive_leaves_its_place(paths, tmp_path, path):
     made = make(paths)
     evil = tmp_path / f"evil{SUFFIX}"
     with zipfile.ZipFile(made.path) as source, zipfile.ZipFile(evil, "w") as target:
@@ -282,7 +281,7 @@ def test_no_path_in_an_archive_leaves_its_place(paths: Paths, tmp_path: Path, pa
     assert not (tmp_path / "out").exists()
 
 
-def test_a_link_in_the_way_is_not_followed_and_nothing_is_begun(paths: Paths, tmp_path: Path) -> None:
+def test_a_link_in_the_way_is_not_followed_and_nothing_is_begun(paths, tmp_path):
     made = make(paths)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -297,7 +296,7 @@ def test_a_link_in_the_way_is_not_followed_and_nothing_is_begun(paths: Paths, tm
     assert [*backup.problems(paths)] == []
 
 
-def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
+def test_a_full_place_is_refused(paths, tmp_path):
     made = make(paths)
     place = tmp_path / "place"
     place.mkdir()
@@ -307,7 +306,7 @@ def test_a_full_place_is_refused(paths: Paths, tmp_path: Path) -> None:
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
 
 
-def test_for_another_memory_it_is_refused(paths: Paths, tmp_path: Path) -> None:
+def test_for_another_memory_it_is_refused(paths, tmp_path):
     made = make(paths)
     other = home(tmp_path / "two")
     with open_workspace(other) as ws:
@@ -318,9 +317,7 @@ def test_for_another_memory_it_is_refused(paths: Paths, tmp_path: Path) -> None:
     assert texts(other) == ["Somebody else's"]
 
 
-def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(paths, tmp_path, monkeypatch):
     made = make(paths)
     move = os.replace
     steps, count = 0, 1
@@ -332,7 +329,7 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
             planned = restore.plan_restore(paths, layout(paths), archive).changed
         count, seen = len(planned), 0
 
-        def stop(source: Path, target: Path, at: int = steps, planned: tuple[str, ...] = planned) -> None:
+        def stop(source, target, at=steps, planned=planned):
             nonlocal seen
             assert paths.home is not None
             if Path(target).is_relative_to(paths.home) and str(Path(target).relative_to(paths.home)) in planned:
@@ -355,18 +352,14 @@ def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(
 
 
 @pytest.mark.parametrize("call", ["write", "fsync"])
-def test_a_disk_that_fills_up_while_one_is_made_leaves_nothing_behind(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
+def test_a_disk_that_fills_up_while_one_is_made_leaves_nothing_behind(paths, monkeypatch, call):
     backup.folder_of(paths).mkdir()
     with full_disk(monkeypatch, call), pytest.raises(NanomemError, match="no space left"):
         make(paths)
     assert list(backup.folder_of(paths).iterdir()) == []
 
 
-def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(paths, tmp_path, monkeypatch):
     made = make(paths)
     (paths.workspace / "USER.md").write_bytes(b"changed\n")
     (paths.workspace / "AGENTS.md").write_bytes(b"since\n")
@@ -376,7 +369,7 @@ def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(
     before = files(paths.home)
     real, left = os.fchmod, [1]
 
-    def full(handle: int, mode: int) -> None:
+    def full(handle, mode):
         left[0] -= 1
         if left[0] < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -394,10 +387,10 @@ def test_a_disk_that_fills_up_while_one_is_brought_back_changes_nothing(
 
 
 @contextlib.contextmanager
-def full_disk(monkeypatch: pytest.MonkeyPatch, call: str) -> Iterator[None]:
+def full_disk(monkeypatch, call):
     """A disk that has no room for the second part of an archive, or to make it durable."""
 
-    def full(*_: object, **__: object) -> None:
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
@@ -408,7 +401,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, call: str) -> Iterator[None]:
         yield
 
 
-def test_a_long_file_is_read_part_by_part(paths: Paths, tmp_path: Path) -> None:
+def test_a_long_file_is_read_part_by_part(paths, tmp_path):
     long = paths.memory / "long.md"
     content = os.urandom(100_000) * 90
     long.write_bytes(content)
@@ -417,7 +410,7 @@ def test_a_long_file_is_read_part_by_part(paths: Paths, tmp_path: Path) -> None:
     assert (tmp_path / "place" / paths.workspace.name / "memory" / "long.md").read_bytes() == content
 
 
-def test_the_agents_configuration_names_the_new_place(paths: Paths, tmp_path: Path) -> None:
+def test_the_agents_configuration_names_the_new_place(paths, tmp_path):
     assert paths.home is not None
     config = paths.home / "config.json"
     config.write_text(json.dumps({"agents": {"defaults": {"workspace": str(paths.workspace), "model": "x"}}, "a": "é"}))

@@ -1,9 +1,6 @@
 """A backup holds a memory that lies on a server, and brings it back: there, or as a file in a new place."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +8,6 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.store.database import bookkeeping
-from tests.postgres_server import PostgresServer
 from tests.store.homes import make_home
 from tests.store.test_migrate_store import command, migrate, on_server, seen
 
@@ -20,12 +16,12 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def url(database_on_server: Callable[[], str]) -> str:
+def url(database_on_server):
     return database_on_server()
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, url: str) -> Path:
+def workspace(tmp_path, url):
     """A memory that moved from its file to the server, with something that was said there."""
     found = make_home(tmp_path / "agent", items=3)
     (found.parent / "config.json").write_text("{}")
@@ -37,11 +33,11 @@ def workspace(tmp_path: Path, url: str) -> Path:
     return found
 
 
-def newest(workspace: Path) -> str:
+def newest(workspace):
     return str(max((workspace.parent / "nanomem-backups").iterdir()))
 
 
-def test_it_holds_them_and_brings_them_back(workspace: Path, capsys: Capture) -> None:
+def test_it_holds_them_and_brings_them_back(workspace, capsys):
     before = seen(workspace)
     assert command(workspace, "backup", "make") == 0
     assert command(workspace, "backup", "check") == 0
@@ -68,9 +64,7 @@ def test_it_holds_them_and_brings_them_back(workspace: Path, capsys: Capture) ->
     assert seen(workspace) == later
 
 
-def test_it_is_brought_to_a_place_of_its_own_and_moves_from_there(
-    workspace: Path, tmp_path: Path, database_on_server: Callable[[], str]
-) -> None:
+def test_it_is_brought_to_a_place_of_its_own_and_moves_from_there(workspace, tmp_path, database_on_server):
     before = seen(workspace)
     assert command(workspace, "backup", "make") == 0
     place = tmp_path / "looked at"
@@ -87,7 +81,7 @@ def test_it_is_brought_to_a_place_of_its_own_and_moves_from_there(
     assert seen(there) == of_there
 
 
-def test_a_server_that_is_away_makes_no_backup(workspace: Path, capsys: Capture, postgres: PostgresServer) -> None:
+def test_a_server_that_is_away_makes_no_backup(workspace, capsys, postgres):
     settings = paths.find_workspace(workspace).settings
     settings.write_text(settings.read_text().replace(str(postgres.folder), str(postgres.folder / "nobody")))
     capsys.readouterr()
@@ -96,7 +90,7 @@ def test_a_server_that_is_away_makes_no_backup(workspace: Path, capsys: Capture,
     assert not list((workspace.parent / "nanomem-backups").glob("*.nanomem-backup"))
 
 
-def test_one_of_another_store_is_refused(workspace: Path, url: str, capsys: Capture) -> None:
+def test_one_of_another_store_is_refused(workspace, url, capsys):
     assert command(workspace, "backup", "make") == 0
     assert migrate(workspace, url, "sqlite") == 0
     before = seen(workspace)
@@ -108,9 +102,7 @@ def test_one_of_another_store_is_refused(workspace: Path, url: str, capsys: Capt
     assert command(workspace, "backup", "restore", "latest", "--yes") == 0
 
 
-def test_a_restore_that_is_cut_off_leaves_the_server_as_it_was_and_is_done_again(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restore_that_is_cut_off_leaves_the_server_as_it_was_and_is_done_again(workspace, monkeypatch):
     before = seen(workspace)
     assert command(workspace, "backup", "make") == 0
     name = Path(newest(workspace)).name
@@ -118,7 +110,7 @@ def test_a_restore_that_is_cut_off_leaves_the_server_as_it_was_and_is_done_again
         ws.items.add("came later")
     later = seen(workspace)
 
-    def end(*_: object, on_server: bool, **__: object) -> None:
+    def end(*_, on_server, **__):
         if on_server:
             raise KeyboardInterrupt
 

@@ -1,16 +1,12 @@
 """Old backups go by count; those that stay are read first, and a damaged one counts for nothing."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import BadInput
-from nanomem_tui.core.paths import Paths
 from nanomem_tui.store.moving import backup, restore
 from tests.store.test_backup import make, paths, texts
 
@@ -22,7 +18,7 @@ NUMBER = 5
 
 
 @pytest.fixture
-def made(paths: Paths) -> list[str]:
+def made(paths):
     """Backups of five moments, the newest first."""
     names = []
     for number in range(NUMBER):
@@ -32,17 +28,17 @@ def made(paths: Paths) -> list[str]:
     return names[::-1]
 
 
-def folder(paths: Paths) -> Path:
+def folder(paths):
     return backup.folder_of(paths)
 
 
-def prune(paths: Paths, keep: int) -> backup.Pruned:
+def prune(paths, keep):
     plan = backup.prune_plan(folder(paths), keep)
     backup.prune(folder(paths), plan)
     return plan
 
 
-def damage(path: Path) -> None:
+def damage(path):
     """Spoil a stretch in the middle of it: a bit alone may be of the time of a file, which means nothing."""
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
@@ -50,7 +46,7 @@ def damage(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_the_newest_stay_and_can_be_brought_back(paths: Paths, made: list[str], tmp_path: Path) -> None:
+def test_the_newest_stay_and_can_be_brought_back(paths, made, tmp_path):
     size = sum((folder(paths) / name).stat().st_size for name in made[2:])
     done = prune(paths, 2)
     assert (list(done.removed), list(done.kept), done.freed) == (made[2:], made[:2], size)
@@ -59,13 +55,13 @@ def test_the_newest_stay_and_can_be_brought_back(paths: Paths, made: list[str], 
     assert f"of moment {NUMBER - 2}" in texts(tmp_path / "there" / "workspace")
 
 
-def test_a_plan_changes_nothing(paths: Paths, made: list[str]) -> None:
+def test_a_plan_changes_nothing(paths, made):
     before = {name: (folder(paths) / name).read_bytes() for name in made}
     backup.prune_plan(folder(paths), 1)
     assert {path.name: path.read_bytes() for path in folder(paths).iterdir()} == before
 
 
-def test_a_damaged_one_is_named_and_an_older_one_stays_in_its_stead(paths: Paths, made: list[str]) -> None:
+def test_a_damaged_one_is_named_and_an_older_one_stays_in_its_stead(paths, made):
     damage(folder(paths) / made[0])
     (folder(paths) / made[1]).write_bytes((folder(paths) / made[1]).read_bytes()[:1000])
     done = prune(paths, 1)
@@ -74,19 +70,17 @@ def test_a_damaged_one_is_named_and_an_older_one_stays_in_its_stead(paths: Paths
     assert backup.check_archive(folder(paths) / made[2])[1] == []
 
 
-def test_what_nanomem_made_by_itself_is_counted_apart(paths: Paths, made: list[str]) -> None:
+def test_what_nanomem_made_by_itself_is_counted_apart(paths, made):
     own = [backup.make_backup(paths, detect(paths), reason="before a fix").path.name for _ in range(3)]
     assert list(backup.prune_plan(folder(paths), 2).kept) == [own[2], own[1], made[0], made[1]]
 
 
-def test_what_is_young_stays(paths: Paths, made: list[str]) -> None:
+def test_what_is_young_stays(paths, made):
     assert backup.prune_plan(folder(paths), 1, days=1).removed == ()
 
 
-def test_none_may_go_that_an_interrupted_restore_needs(
-    paths: Paths, made: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object) -> None:
+def test_none_may_go_that_an_interrupted_restore_needs(paths, made, monkeypatch):
+    def stop(*_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -95,6 +89,6 @@ def test_none_may_go_that_an_interrupted_restore_needs(
     assert {made[-1], before} <= set(backup.prune_plan(folder(paths), 1).kept)
 
 
-def test_one_has_to_stay(paths: Paths) -> None:
+def test_one_has_to_stay(paths):
     with pytest.raises(BadInput, match="at least one"):
         backup.prune_plan(folder(paths), 0)

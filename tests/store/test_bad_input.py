@@ -1,16 +1,11 @@
 """What a store meets on a bad day: each is one clear line or a marked row, nothing is lost, the rest is usable."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl
-import io
 import os
 import sqlite3
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +17,7 @@ from tests.store.homes import Agent, files, item, kill, make_home, state
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     """A file system of 2 MB; needs root."""
     place = tmp_path / "small"
     place.mkdir()
@@ -33,7 +28,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def fill(place: Path, leave: int) -> Path:
+def fill(place, leave):
     filler = place / "filler"
     found = os.statvfs(place)
     filler.write_bytes(b"\0" * max(0, found.f_bavail * found.f_bsize - leave))
@@ -42,7 +37,7 @@ def fill(place: Path, leave: int) -> Path:
 
 @pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_full_disk_loses_nothing_that_was_acknowledged_and_heals_by_itself(small_disk: Path, killed: bool) -> None:
+def test_a_full_disk_loses_nothing_that_was_acknowledged_and_heals_by_itself(small_disk, killed):
     workspace = make_home(small_disk)
     ws = open_workspace(workspace)
     ws.items.edit("ltm_1", text="before")
@@ -72,27 +67,25 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged_and_heals_by_itself(sma
     assert len(Agent(workspace).items) == 5 + len(kept)
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, part: str, code: int, ways: int) -> None:
+def refuse(monkeypatch, part, code, ways):
     """Make every open of a file below `part` for writing fail."""
     real = os.open
 
-    def opened(path: object, flags: int, *rest: object, **named: object) -> int:
+    def opened(path, flags, *rest, **named):
         if part in str(path) and flags & ways:
             raise OSError(code, os.strerror(code), str(path))
-        return int(real(path, flags, *rest, **named))  # type: ignore[arg-type]
+        return int(real(path, flags, *rest, **named))
 
     monkeypatch.setattr(os, "open", opened)
 
 
 @pytest.mark.parametrize(("code", "words"), [(errno.EACCES, "no permission"), (errno.EROFS, "the disk is read-only")])
-def test_without_permission_to_write_reading_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, words: str
-) -> None:
+def test_without_permission_to_write_reading_goes_on(tmp_path, monkeypatch, code, words):
     workspace = make_home(tmp_path)
     before = files(tmp_path)
     ws = open_workspace(workspace)
 
-    def no_folder(path: object, mode: int = 0) -> None:
+    def no_folder(path, mode=0):
         raise OSError(code, os.strerror(code), str(path))
 
     monkeypatch.setattr(os, "mkdir", no_folder)
@@ -106,12 +99,12 @@ def test_without_permission_to_write_reading_goes_on(
     assert files(tmp_path) == before
 
 
-def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
     real = core_files.opened
 
-    def denied(path: Path | str) -> io.BufferedReader:
+    def denied(path):
         if path.name == "LTM_SNAPSHOT.json":
             raise PermissionError(errno.EACCES, "denied", str(path))
         return real(path)
@@ -147,7 +140,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_alone(tmp_path: Path, monk
     ],
 )
 @pytest.mark.parametrize("place", ["front", "middle", "end"])
-def test_junk_in_the_agents_files_costs_what_it_hit(tmp_path: Path, junk: bytes, place: str) -> None:
+def test_junk_in_the_agents_files_costs_what_it_hit(tmp_path, junk, place):
     workspace = make_home(tmp_path)
     for name in ("LTM_SNAPSHOT.json", "LESSONS.jsonl"):
         path = workspace / "memory" / name
@@ -173,7 +166,7 @@ def test_junk_in_the_agents_files_costs_what_it_hit(tmp_path: Path, junk: bytes,
 
 
 @pytest.mark.slow
-def test_a_line_of_ten_megabytes_is_a_row_like_any_other(tmp_path: Path) -> None:
+def test_a_line_of_ten_megabytes_is_a_row_like_any_other(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     agent.items["ltm_9"] = item(9, "longo" * 2_000_000)
@@ -189,7 +182,7 @@ def test_a_line_of_ten_megabytes_is_a_row_like_any_other(tmp_path: Path) -> None
 
 @pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("name", ["nanomem.db", "store.lock"])
-def test_a_link_in_place_of_our_files_is_not_followed(tmp_path: Path, name: str) -> None:
+def test_a_link_in_place_of_our_files_is_not_followed(tmp_path, name):
     workspace = make_home(tmp_path)
     ours = workspace.parent / "nanomem"
     ours.mkdir()
@@ -207,7 +200,7 @@ def test_a_link_in_place_of_our_files_is_not_followed(tmp_path: Path, name: str)
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_busy_store_says_so_and_nothing_is_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_store_says_so_and_nothing_is_half_done(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="first")
@@ -226,7 +219,7 @@ def test_a_busy_store_says_so_and_nothing_is_half_done(tmp_path: Path, monkeypat
     assert state(workspace)["ltm_2"].text == "second"
 
 
-def test_an_empty_workspace_has_nothing_and_takes_something(tmp_path: Path) -> None:
+def test_an_empty_workspace_has_nothing_and_takes_something(tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
     with open_workspace(workspace) as ws:
@@ -236,7 +229,7 @@ def test_an_empty_workspace_has_nothing_and_takes_something(tmp_path: Path) -> N
     assert [path.name for path in (workspace / "memory").iterdir()] == ["nanomem"]
 
 
-def test_a_home_that_moves_keeps_its_rows(tmp_path: Path) -> None:
+def test_a_home_that_moves_keeps_its_rows(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.set_enabled(["ltm_1"], False)
@@ -245,7 +238,7 @@ def test_a_home_that_moves_keeps_its_rows(tmp_path: Path) -> None:
     assert not state(moved / "workspace")["ltm_1"].enabled
 
 
-def test_an_id_that_the_agent_makes_later_changes_nothing(tmp_path: Path) -> None:
+def test_an_id_that_the_agent_makes_later_changes_nothing(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.set_enabled(["ltm_1"], False)

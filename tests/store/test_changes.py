@@ -1,10 +1,7 @@
 """A change is one transaction: it is there whole with its operation, or not at all."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ from tests.store.stores import AT, Store, add, delete, edit, texts
 Again = Callable[[], Store]
 
 
-def test_what_is_written_is_read_by_another_store_field_by_field(store: Store, again: Again) -> None:
+def test_what_is_written_is_read_by_another_store_field_by_field(store, again):
     item = Item(
         "ltm_1", "Ana lives in Porto \0 and \U0010fffe", "preference", "user", "channel:x:user:7", "x", "7", "7", "x:7",
         0.25, 0.5, "auto_heuristic", "m1", "user", '{"a": 1}', AT, AT, AT, AT, 3, True, True, False,
@@ -32,7 +29,7 @@ def test_what_is_written_is_read_by_another_store_field_by_field(store: Store, a
     assert other.records["r1"] == record._replace(revision=1)
 
 
-def test_a_conflict_in_one_of_several_changes_writes_none_of_them(store: Store) -> None:
+def test_a_conflict_in_one_of_several_changes_writes_none_of_them(store):
     add(store, "a", "first")
     new = change_of("item", None, Item("b", "second"))
     stale = Change("item", "a", {"text": "something else"}, {"text": "third"})
@@ -42,7 +39,7 @@ def test_a_conflict_in_one_of_several_changes_writes_none_of_them(store: Store) 
     assert [entry.operation.label for entry in store.log()] == ["add a"]
 
 
-def test_what_was_deleted_may_be_added_again_and_deleted_again(store: Store) -> None:
+def test_what_was_deleted_may_be_added_again_and_deleted_again(store):
     add(store, "a", "Ana lives in Porto")
     with pytest.raises(Conflict):
         add(store, "a", "Ana lives in Lisbon")
@@ -53,18 +50,18 @@ def test_what_was_deleted_may_be_added_again_and_deleted_again(store: Store) -> 
     assert texts(store) == {}
 
 
-def test_two_may_say_the_same_until_a_person_merges_them(store: Store) -> None:
+def test_two_may_say_the_same_until_a_person_merges_them(store):
     add(store, "a", "Ana lives in Porto")
     add(store, "b", "Ana lives in Porto")
     assert sorted(texts(store)) == ["a", "b"]
 
 
-def test_a_change_of_what_is_not_there_is_refused(store: Store) -> None:
+def test_a_change_of_what_is_not_there_is_refused(store):
     with pytest.raises(NotFound):
         store.perform(new_operation("edit", "nothing", [Change("item", "a", {"text": "x"}, {"text": "y"})]))
 
 
-def test_an_edit_of_what_another_process_changed_since_is_told_by_whom(store: Store, again: Again) -> None:
+def test_an_edit_of_what_another_process_changed_since_is_told_by_whom(store, again):
     add(store, "a", "first")
     other = again()
     before = other.load().items["a"]
@@ -75,7 +72,7 @@ def test_an_edit_of_what_another_process_changed_since_is_told_by_whom(store: St
     assert texts(other) == {"a": "second"}, "it sees at once what stood in its way"
 
 
-def test_the_log_is_in_the_order_of_commits_whatever_the_clock_says(store: Store, again: Again) -> None:
+def test_the_log_is_in_the_order_of_commits_whatever_the_clock_says(store, again):
     other = again()
     add(store, "a", "one", at="2030-01-01T00:00:00+00:00")
     add(other, "b", "two")
@@ -84,7 +81,7 @@ def test_the_log_is_in_the_order_of_commits_whatever_the_clock_says(store: Store
     assert [entry.position for entry in store.log()] == [3, 2, 1]
 
 
-def test_counters_of_two_processes_add_up_and_no_undo_touches_them(store: Store, again: Again) -> None:
+def test_counters_of_two_processes_add_up_and_no_undo_touches_them(store, again):
     add(store, "a", "first")
     other = again()
     other.load()
@@ -98,8 +95,8 @@ def test_counters_of_two_processes_add_up_and_no_undo_touches_them(store: Store,
 
 
 @pytest.mark.sqlite("the index of a server is a column of its rows")
-def test_what_is_deleted_is_found_by_no_search_and_comes_back_with_an_undo(store: Store, folder: Path) -> None:
-    def found() -> list[str]:
+def test_what_is_deleted_is_found_by_no_search_and_comes_back_with_an_undo(store, folder):
+    def found():
         with sqlite3.connect(folder / "nanomem.db") as connection:
             return [
                 key

@@ -1,12 +1,7 @@
 """Checkpoints: seed 000's triggers, their cost, what they export, the compaction that they start."""
 
-from __future__ import annotations
-
 import sqlite3
 import stat
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,25 +15,25 @@ from tests.store.homes import Agent, files, item, kill, make_home, state
 class Clock:
     """A monotonic clock that a test turns."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.at = 1000.0
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return self.at
 
     @staticmethod
-    def perf_counter() -> float:
+    def perf_counter():
         return 0.0
 
 
 @pytest.fixture
-def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def time(monkeypatch):
     turned = Clock()
     monkeypatch.setattr(memory_store, "time", turned)
     return turned
 
 
-def stored(workspace: Path, query: str = "SELECT count(*) FROM operations") -> list[Any]:
+def stored(workspace, query="SELECT count(*) FROM operations"):
     path = workspace.parent / "nanomem" / "nanomem.db"
     if not path.exists():
         return [0]
@@ -53,7 +48,7 @@ def stored(workspace: Path, query: str = "SELECT count(*) FROM operations") -> l
 
 
 @pytest.mark.sqlite("asks the database")
-def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
+def test_due_after_enough_changes(tmp_path, time):
     with open_workspace(make_home(tmp_path, items=10)) as ws:
         for number in range(1, 9):
             assert ws.checkpoint_if_due() is None, f"after {number - 1} changes"
@@ -66,7 +61,7 @@ def test_due_after_enough_changes(tmp_path: Path, time: Clock) -> None:
 
 
 @pytest.mark.sqlite("asks the database")
-def test_the_number_is_a_setting_of_the_agent(tmp_path: Path, time: Clock) -> None:
+def test_the_number_is_a_setting_of_the_agent(tmp_path, time):
     workspace = make_home(tmp_path, config={"agents": {"memory": {"flushEveryUpdates": 2, "flushIntervalSeconds": 9}}})
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
@@ -79,7 +74,7 @@ def test_the_number_is_a_setting_of_the_agent(tmp_path: Path, time: Clock) -> No
         assert ws.checkpoint_if_due() is not None
 
 
-def test_due_after_enough_time_with_a_change(tmp_path: Path, time: Clock) -> None:
+def test_due_after_enough_time_with_a_change(tmp_path, time):
     with open_workspace(make_home(tmp_path)) as ws:
         time.at += 1000
         assert ws.checkpoint_if_due() is None, "nothing changed"
@@ -93,11 +88,11 @@ def test_due_after_enough_time_with_a_change(tmp_path: Path, time: Clock) -> Non
         assert ws.checkpoint_if_due() is None
 
 
-def _of_sqlite(path: Path) -> bool:
+def _of_sqlite(path):
     return path.name.endswith(("-wal", "-shm"))
 
 
-def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
+def test_stopping_after_reading_writes_nothing(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     for _ in range(2):
@@ -115,7 +110,7 @@ def test_stopping_after_reading_writes_nothing(tmp_path: Path) -> None:
         agent.flush()
 
 
-def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_thread_beside_the_work(tmp_path, monkeypatch):
 
     monkeypatch.setattr(memory_store, "LOOK", 0.01)
     monkeypatch.setattr(memory_store, "PAUSE", 0.01)
@@ -141,11 +136,11 @@ def test_on_a_thread_beside_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(Agent(workspace).items) == 4 + 33
 
 
-def _fails(*_: object) -> int:
+def _fails(*_):
     raise DiskFull("no space left for the database", "nanomem.db")
 
 
-def _until(true: Callable[[], bool]) -> None:
+def _until(true):
     import time
 
     end = time.monotonic() + 60
@@ -158,7 +153,7 @@ def _until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.sqlite("asks the database")
-def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path, time: Clock) -> None:
+def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path, time):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -178,7 +173,7 @@ def test_exports_come_at_most_once_in_an_interval_and_at_the_end(tmp_path: Path,
 
 
 @pytest.mark.sqlite("asks the database")
-def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Clock) -> None:
+def test_an_export_that_a_kill_prevented_is_made_good(tmp_path, time):
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     for number in range(8):
@@ -200,9 +195,7 @@ def test_an_export_that_a_kill_prevented_is_made_good(tmp_path: Path, time: Cloc
         assert console.checkpoint_if_due() is None, "and is not owed any more"
 
 
-def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     ws.items.delete(["ltm_1"])
@@ -224,9 +217,7 @@ def test_audit_lines_that_a_kill_left_unmarked_are_not_written_twice(
 # -- the compaction that a checkpoint starts -----------------------------------------------------------------
 
 
-def test_items_are_compacted_only_beyond_the_buffer_and_undoably(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_items_are_compacted_only_beyond_the_buffer_and_undoably(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "10")
     workspace = make_home(tmp_path, items=10)
     with open_workspace(workspace) as ws:
@@ -251,7 +242,7 @@ def test_items_are_compacted_only_beyond_the_buffer_and_undoably(
         assert len(ws.items.all()) == 10, "again once it grew by another tenth"
 
 
-def test_no_cap_no_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cap_no_compaction(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_MAX_ITEMS", "0")
     with open_workspace(make_home(tmp_path, items=50)) as ws:
         ws.items.set_pinned(["ltm_1"], True)
@@ -263,7 +254,7 @@ def test_no_cap_no_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.sqlite("the file itself")
-def test_everything_of_ours_is_private(tmp_path: Path) -> None:
+def test_everything_of_ours_is_private(tmp_path):
     import os
 
     before = os.umask(0)
@@ -285,7 +276,7 @@ def test_everything_of_ours_is_private(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite("a server keeps no NUL: tests/postgres has the others")
-def test_texts_of_every_kind_come_back_from_the_database(tmp_path: Path) -> None:
+def test_texts_of_every_kind_come_back_from_the_database(tmp_path):
     texts = [
         "plain",
         "小满 记住",
@@ -304,7 +295,7 @@ def test_texts_of_every_kind_come_back_from_the_database(tmp_path: Path) -> None
     assert sorted(row["text"] for row in Agent(workspace).read_items()) == sorted(texts)
 
 
-def test_the_agent_finds_a_file_of_its_own_form(tmp_path: Path) -> None:
+def test_the_agent_finds_a_file_of_its_own_form(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.delete(["ltm_1"])

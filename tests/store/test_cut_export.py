@@ -1,11 +1,8 @@
 """An export that is cut off once a file is written: nobody takes it for the agent's work, whatever was done since."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +34,7 @@ ws.flush()
 
 
 @pytest.mark.parametrize("name", ["LTM_SNAPSHOT.json", "LESSONS.jsonl"])
-def test_what_was_done_since_stands_and_nothing_is_told_of_the_agent(tmp_path: Path, name: str) -> None:
+def test_what_was_done_since_stands_and_nothing_is_told_of_the_agent(tmp_path, name):
     workspace = make_home(tmp_path)
     other = open_workspace(workspace)
     other.items.set_pinned(["ltm_4"], True)

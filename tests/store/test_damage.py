@@ -1,31 +1,26 @@
 """A database that is damaged, torn, emptied or gone: every command says so, and the doctor makes it anew."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import CorruptDatabase
 from nanomem_tui.store.recovery import is_whole
-from tests.cli.conftest import Run
 from tests.store.homes import Agent, files, make_home, state
 
 pytestmark = pytest.mark.sqlite("the file itself")
 
 
-def database(workspace: Path) -> Path:
+def database(workspace):
     return workspace.parent / "nanomem" / "nanomem.db"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path, monkeypatch):
     """A store with a copy of its first day and work since."""
     made = make_home(tmp_path)
     with open_workspace(made) as ws:
@@ -39,34 +34,34 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def torn(path: Path) -> None:
+def torn(path):
     path.write_bytes(path.read_bytes()[:-5_000])
 
 
-def shifted(path: Path) -> None:
+def shifted(path):
     path.write_bytes(b"\xff" + path.read_bytes())
 
 
-def emptied(path: Path) -> None:
+def emptied(path):
     path.write_bytes(b"")
 
 
-def overwritten(path: Path) -> None:
+def overwritten(path):
     path.write_bytes(b"this is no database" * 500)
 
 
-def schema_no_text(path: Path) -> None:
+def schema_no_text(path):
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE lessons", b"CREATE TABLE le\xee\xffons"))
 
 
-def schema_full(path: Path) -> None:
+def schema_full(path):
     """One flipped bit, whose error has a word in it that is none of SQLite's own."""
     data = path.read_bytes()
     at = data.index(b"NOT NULL", data.index(b"CREATE TABLE records"))
     path.write_bytes(data[:at] + b"NOT FULL" + data[at + 8 :])
 
 
-def replaced(path: Path) -> None:
+def replaced(path):
     """A database of another program in its place."""
     path.unlink()
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -79,10 +74,10 @@ DAMAGE = (schema_no_text, schema_full, torn, shifted, emptied, overwritten, repl
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_every_command_says_so_and_the_doctor_makes_it_anew(
-    workspace: Path,
-    run: Run,
-    damage: Callable[[Path], Any],
-) -> None:
+    workspace,
+    run,
+    damage,
+):
     before = state(workspace)
     damage(database(workspace))
     left = database(workspace).read_bytes() if database(workspace).exists() else None
@@ -111,9 +106,9 @@ def test_every_command_says_so_and_the_doctor_makes_it_anew(
 
 
 def test_a_process_that_was_open_writes_nothing_into_ruins_and_goes_on_after_the_repair(
-    workspace: Path,
-    run: Run,
-) -> None:
+    workspace,
+    run,
+):
     with open_workspace(workspace) as ws:
         before = {row.text for row in ws.items.all()}
         overwritten(database(workspace))
@@ -128,7 +123,7 @@ def test_a_process_that_was_open_writes_nothing_into_ruins_and_goes_on_after_the
     assert texts == {*before, "written after the repair"}
 
 
-def test_without_a_copy_it_is_refused_and_kept(workspace: Path, run: Run) -> None:
+def test_without_a_copy_it_is_refused_and_kept(workspace, run):
     shutil.rmtree(database(workspace).with_name("copies"))
     overwritten(database(workspace))
     before = database(workspace).read_bytes()
@@ -140,7 +135,7 @@ def test_without_a_copy_it_is_refused_and_kept(workspace: Path, run: Run) -> Non
     assert database(workspace).read_bytes() == before
 
 
-def test_the_repair_says_what_is_missing_where_a_line_of_the_log_is_torn(workspace: Path, run: Run) -> None:
+def test_the_repair_says_what_is_missing_where_a_line_of_the_log_is_torn(workspace, run):
     log = database(workspace).with_name("operations.jsonl")
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join((*lines[:-2], lines[-2][:40] + b"\n", lines[-1])))
@@ -154,14 +149,14 @@ def test_the_repair_says_what_is_missing_where_a_line_of_the_log_is_torn(workspa
     assert "operations.jsonl" not in run("doctor").out
 
 
-def test_the_repair_says_what_is_missing_where_the_log_is_gone(workspace: Path, run: Run) -> None:
+def test_the_repair_says_what_is_missing_where_the_log_is_gone(workspace, run):
     for name in ("nanomem.db", "operations.jsonl"):
         database(workspace).with_name(name).unlink()
     fixed = run("doctor", "--fix", "--yes")
     assert "operations.jsonl was not there, so every later change is missing from the history" in fixed.out
 
 
-def test_a_damaged_copy_is_named_and_made_anew(workspace: Path, run: Run) -> None:
+def test_a_damaged_copy_is_named_and_made_anew(workspace, run):
     [copy] = database(workspace).with_name("copies").glob("nanomem-*.db")
     overwritten(copy)
     told = run("doctor")
@@ -172,9 +167,7 @@ def test_a_damaged_copy_is_named_and_made_anew(workspace: Path, run: Run) -> Non
     assert kept == [b"this is no database" * 500]
 
 
-def test_a_database_of_another_program_is_named_and_never_written(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_of_another_program_is_named_and_never_written(tmp_path, run, monkeypatch):
     fresh = make_home(tmp_path / "fresh")
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(fresh))
     database(fresh).parent.mkdir()
@@ -201,11 +194,11 @@ def test_a_database_of_another_program_is_named_and_never_written(
     ],
 )
 def test_a_row_that_is_not_what_was_written_is_named(
-    workspace: Path,
-    run: Run,
-    statement: str,
-    told: str,
-) -> None:
+    workspace,
+    run,
+    statement,
+    told,
+):
     assert run("doctor").code == 0
     with contextlib.closing(sqlite3.connect(database(workspace))) as connection:
         connection.execute(statement)
@@ -214,7 +207,7 @@ def test_a_row_that_is_not_what_was_written_is_named(
     assert (doctor.code, told in doctor.out) == (1, True), doctor.out
 
 
-def test_a_text_that_is_no_utf_8_costs_a_character(workspace: Path) -> None:
+def test_a_text_that_is_no_utf_8_costs_a_character(workspace):
     with contextlib.closing(sqlite3.connect(database(workspace))) as connection:
         connection.execute("UPDATE memory_entries SET content = CAST(x'6E6565E46C65' AS TEXT) WHERE id = 'ltm_3'")
         connection.commit()
@@ -224,7 +217,7 @@ def test_a_text_that_is_no_utf_8_costs_a_character(workspace: Path) -> None:
     assert state(workspace)["ltm_3"].text == "needle"
 
 
-def test_an_operation_that_was_harmed_costs_itself(workspace: Path, run: Run) -> None:
+def test_an_operation_that_was_harmed_costs_itself(workspace, run):
     with contextlib.closing(sqlite3.connect(database(workspace))) as connection:
         connection.execute("UPDATE operations SET changes_json = '{broken' WHERE kind = 'items.delete'")
         connection.commit()
@@ -235,7 +228,7 @@ def test_an_operation_that_was_harmed_costs_itself(workspace: Path, run: Run) ->
 
 
 @pytest.mark.parametrize("damage", ["DROP INDEX idx_memory_hash", "DELETE FROM memory_entries_fts"])
-def test_an_index_that_lacks_something_is_made_anew(workspace: Path, run: Run, damage: str) -> None:
+def test_an_index_that_lacks_something_is_made_anew(workspace, run, damage):
     with contextlib.closing(sqlite3.connect(database(workspace))) as connection:
         connection.execute(damage)
         connection.commit()
@@ -246,7 +239,7 @@ def test_an_index_that_lacks_something_is_made_anew(workspace: Path, run: Run, d
 
 
 @pytest.mark.parametrize("size", [0, 4096])
-def test_where_making_the_database_was_cut_off_it_is_made_anew(tmp_path: Path, size: int) -> None:
+def test_where_making_the_database_was_cut_off_it_is_made_anew(tmp_path, size):
     made = make_home(tmp_path)
     database(made).parent.mkdir()
     if size:
@@ -262,9 +255,9 @@ def test_where_making_the_database_was_cut_off_it_is_made_anew(tmp_path: Path, s
 
 
 def test_hits_are_counted_once_where_the_copy_is_older_than_the_agents_file(
-    workspace: Path,
-    run: Run,
-) -> None:
+    workspace,
+    run,
+):
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_3"], True)
         ws.store.snapshot.count("item", "ltm_3", 5, "2026-03-05T10:00:00+00:00")

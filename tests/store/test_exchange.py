@@ -1,12 +1,7 @@
 """Sharing files with a RAM-first agent, which loads them once and then writes what it has in RAM."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +13,7 @@ from tests.store.homes import Agent, item, make_home
 AGENT_KEYS = ["id", "text", "source", "session_key", "created_at", "updated_at", "hits"]
 
 
-def test_the_next_flush_of_a_running_agent_undoes_nothing(tmp_path: Path) -> None:
+def test_the_next_flush_of_a_running_agent_undoes_nothing(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -59,7 +54,7 @@ def test_the_next_flush_of_a_running_agent_undoes_nothing(tmp_path: Path) -> Non
         assert [row["enabled"] for row in agent.read_lessons()] == [False, True, True, True]
 
 
-def test_a_console_repairs_the_file_that_a_stale_flush_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_console_repairs_the_file_that_a_stale_flush_wrote(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_FLUSH_INTERVAL_SECONDS", "0")
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
@@ -75,7 +70,7 @@ def test_a_console_repairs_the_file_that_a_stale_flush_wrote(tmp_path: Path, mon
         assert agent.read_lessons()[0]["enabled"] is False
 
 
-def test_after_its_restart_the_agent_may_change_what_it_loaded_from_us(tmp_path: Path) -> None:
+def test_after_its_restart_the_agent_may_change_what_it_loaded_from_us(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -92,7 +87,7 @@ def test_after_its_restart_the_agent_may_change_what_it_loaded_from_us(tmp_path:
             ws.items.get("ltm_1")
 
 
-def test_what_the_agent_removed_goes_unless_a_person_touched_it(tmp_path: Path) -> None:
+def test_what_the_agent_removed_goes_unless_a_person_touched_it(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -111,7 +106,7 @@ def test_what_the_agent_removed_goes_unless_a_person_touched_it(tmp_path: Path) 
         assert [e.operation.actor for e in ws.log()][:2] == ["human", "agent"]
 
 
-def test_both_changed_a_text_and_a_person_settles_it(tmp_path: Path) -> None:
+def test_both_changed_a_text_and_a_person_settles_it(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -129,7 +124,7 @@ def test_both_changed_a_text_and_a_person_settles_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0.0, 0.3, 0.7, 0.99])
-def test_an_incomplete_file_removes_nothing(tmp_path: Path, cut: float) -> None:
+def test_an_incomplete_file_removes_nothing(tmp_path, cut):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
@@ -148,7 +143,7 @@ def test_an_incomplete_file_removes_nothing(tmp_path: Path, cut: float) -> None:
     assert torn in kept
 
 
-def test_a_torn_line_costs_that_line_only(tmp_path: Path) -> None:
+def test_a_torn_line_costs_that_line_only(tmp_path):
     workspace = make_home(tmp_path)
     path = workspace / "memory" / "LESSONS.jsonl"
     lines = path.read_bytes().split(b"\n")
@@ -160,7 +155,7 @@ def test_a_torn_line_costs_that_line_only(tmp_path: Path) -> None:
     assert path.read_bytes().split(b"\n")[0] == lines[0], "what was not touched is byte for byte as it was"
 
 
-def test_untouched_rows_stay_byte_for_byte_and_unknown_keys_stay(tmp_path: Path) -> None:
+def test_untouched_rows_stay_byte_for_byte_and_unknown_keys_stay(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     agent.items["ltm_1"] = {"hits": 2.0, "id": "ltm_1", "text": "odd  form", "mood": {"b": 1, "a": [None]}}
@@ -182,7 +177,7 @@ def test_untouched_rows_stay_byte_for_byte_and_unknown_keys_stay(tmp_path: Path)
     assert list(json.loads(got)["items"][3]) == AGENT_KEYS
 
 
-def _without_times(data: bytes, key: str) -> list[bytes]:
+def _without_times(data, key):
     """The lines of a snapshot without the file's own time and that of one item."""
     lines = data.split(b"\n")
     start = next(n for n, line in enumerate(lines) if key.encode() in line)
@@ -193,7 +188,7 @@ def _without_times(data: bytes, key: str) -> list[bytes]:
     ]
 
 
-def test_the_agents_normalisation_of_a_long_text_is_no_change(tmp_path: Path) -> None:
+def test_the_agents_normalisation_of_a_long_text_is_no_change(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     long = "a  long\ttext " * 40
@@ -210,9 +205,7 @@ def test_the_agents_normalisation_of_a_long_text_is_no_change(tmp_path: Path) ->
     assert len(agent.read_items()[0]["text"]) == 280, "and is not written back and forth"
 
 
-def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(tmp_path, monkeypatch):
     monkeypatch.setattr("nanomem_tui.store.files.agent.EXPORTED_ITEMS", 2)
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
@@ -227,14 +220,12 @@ def test_a_row_beyond_the_cap_of_the_export_is_not_taken_for_removed(
         assert ws.items.get("ltm_4").hits == 9
 
 
-def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     fsync, hasty = os.fsync, [True]
 
-    def and_flush(handle: int) -> None:
+    def and_flush(handle):
         fsync(handle)
         if hasty and "LTM_SNAPSHOT" in os.readlink(f"/proc/self/fd/{handle}"):  # ours is written, and not there yet
             hasty.clear()
@@ -250,7 +241,7 @@ def test_an_agent_that_writes_between_our_look_and_our_write_wins_and_is_merged(
     assert (rows["ltm_1"], rows["ltm_8"]) == ("ours", "in the last moment")
 
 
-def test_hostile_values_stop_nothing(tmp_path: Path) -> None:
+def test_hostile_values_stop_nothing(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     snapshot = workspace / "memory" / "LTM_SNAPSHOT.json"
@@ -283,11 +274,11 @@ def test_hostile_values_stop_nothing(tmp_path: Path) -> None:
 # -- audit logs -------------------------------------------------------------------------------------------------------
 
 
-def _events(workspace: Path, name: str) -> list[dict[str, object]]:
+def _events(workspace, name):
     return [json.loads(line) for line in (workspace / "memory" / name).read_bytes().split(b"\n") if line]
 
 
-def test_changes_are_appended_to_the_audit_logs_in_the_agents_form(tmp_path: Path) -> None:
+def test_changes_are_appended_to_the_audit_logs_in_the_agents_form(tmp_path):
     workspace = make_home(tmp_path)
     (workspace / "memory" / "LTM_AUDIT.jsonl").write_bytes(b'{"type": "memory_add", "at": "2026-02-13T09:17:0')
     with open_workspace(workspace) as ws:
@@ -325,16 +316,14 @@ def test_changes_are_appended_to_the_audit_logs_in_the_agents_form(tmp_path: Pat
     assert all(not str(e["at"]).endswith("+00:00") for e in events), "naive local times, as the agent writes them"
 
 
-def test_what_another_process_commits_while_lines_are_written_is_in_the_audit_log_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_process_commits_while_lines_are_written_is_in_the_audit_log_too(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     monkeypatch.setenv("NANOMEM_AUDIT", "on")
     ws, other = open_workspace(workspace), open_workspace(workspace)
     other.items.set_pinned(["ltm_3"], True)
     real = ws.store.files.append_audit
 
-    def meanwhile(*said: Any) -> bool:
+    def meanwhile(*said):
         other.items.delete(["ltm_2"])
         return real(*said)
 
@@ -346,7 +335,7 @@ def test_what_another_process_commits_while_lines_are_written_is_in_the_audit_lo
     assert [e["id"] for e in _events(workspace, "LTM_AUDIT.jsonl")][-2:] == ["ltm_1", "ltm_2"]
 
 
-def test_a_failed_audit_write_shows_and_is_made_good(tmp_path: Path) -> None:
+def test_a_failed_audit_write_shows_and_is_made_good(tmp_path):
     workspace = make_home(tmp_path)
     log = workspace / "memory" / "LTM_AUDIT.jsonl"
     log.unlink()
@@ -366,13 +355,11 @@ def test_a_failed_audit_write_shows_and_is_made_good(tmp_path: Path) -> None:
     assert [e["id"] for e in _events(workspace, "LESSONS_AUDIT.jsonl")] == ["lesson_1"], "and nothing twice"
 
 
-def test_an_export_without_permission_is_a_problem_and_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_without_permission_is_a_problem_and_no_failure(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     real = os.open
 
-    def deny(path: Any, flags: int, *more: Any, **named: Any) -> int:
+    def deny(path, flags, *more, **named):
         if flags & os.O_CREAT and "LTM_SNAPSHOT.json" in str(path):
             raise PermissionError(13, "denied", str(path))
         return real(path, flags, *more, **named)
@@ -389,7 +376,7 @@ def test_an_export_without_permission_is_a_problem_and_no_failure(
     assert not list((workspace / "memory").glob(".*.nanomem-*")), "nothing of ours is left lying about"
 
 
-def test_no_file_is_made_where_the_agent_keeps_none(sample_copy: Callable[[str], Path]) -> None:
+def test_no_file_is_made_where_the_agent_keeps_none(sample_copy):
     workspace = sample_copy("nb035") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
         ws.items.add("on a workspace without seed 000's files")
@@ -399,7 +386,7 @@ def test_no_file_is_made_where_the_agent_keeps_none(sample_copy: Callable[[str],
         assert len(ws.items.all()) == 1
 
 
-def test_export_off_leaves_the_agents_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_off_leaves_the_agents_files_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_EXPORT", "off")
     workspace = make_home(tmp_path)
     before = (workspace / "memory" / "LTM_SNAPSHOT.json").read_bytes()
@@ -411,7 +398,7 @@ def test_export_off_leaves_the_agents_files_alone(tmp_path: Path, monkeypatch: p
         assert ws.checkpoint_if_due() is None
 
 
-def test_an_agent_started_on_an_older_export_takes_back_nothing(tmp_path: Path) -> None:
+def test_an_agent_started_on_an_older_export_takes_back_nothing(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
@@ -431,7 +418,7 @@ def test_an_agent_started_on_an_older_export_takes_back_nothing(tmp_path: Path) 
         assert not any(row.meta for row in ws.items.all())
 
 
-def test_what_belongs_to_one_chat_or_person_reaches_the_agent_with_its_session_alone(tmp_path: Path) -> None:
+def test_what_belongs_to_one_chat_or_person_reaches_the_agent_with_its_session_alone(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:

@@ -1,12 +1,8 @@
 """A disk that fails while nanomem prepares its work: one clear error, and nothing half made stays."""
 
-from __future__ import annotations
-
 import errno
 import os
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,15 +11,14 @@ from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import BadInput, DiskFull, NanomemError
 from nanomem_tui.store.moving import backup
 from nanomem_tui.store.moving.backup import folder_of
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 
-def failing(*_: Any, **__: Any) -> Any:
+def failing(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_folder_or_a_lock_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_or_a_lock_that_cannot_be_made_is_told(tmp_path, monkeypatch):
     with pytest.raises(NanomemError, match=r"no\.lock"), atomic.locked(tmp_path / "none" / "no.lock"):
         pass
     monkeypatch.setattr(os, "fsync", failing)
@@ -32,17 +27,17 @@ def test_a_folder_or_a_lock_that_cannot_be_made_is_told(tmp_path: Path, monkeypa
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Workspace:
+def ws(tmp_path):
     with open_workspace(make_home(tmp_path)) as opened:
         opened.items.add("kept")
     return opened
 
 
-def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_that_cannot_be_written_leaves_nothing(ws, monkeypatch):
     """Also where there is room again a moment later: one file of it is missing."""
     real, left = zipfile.ZipFile.open, [2]
 
-    def once(archive: Any, *given: Any, **options: Any) -> Any:
+    def once(archive, *given, **options):
         left[0] -= 1
         return (real if left[0] else failing)(archive, *given, **options)
 
@@ -53,11 +48,11 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(ws: Workspace, monkeypat
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_backup_that_came_out_torn_never_has_its_name(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_that_came_out_torn_never_has_its_name(ws, monkeypatch):
     """A disk that keeps half of what it was given."""
     real = os.fsync
 
-    def lose(handle: int) -> None:
+    def lose(handle):
         real(handle)
         if ".nanomem-backup." in os.readlink(f"/proc/self/fd/{handle}"):
             os.truncate(handle, os.fstat(handle).st_size // 2)

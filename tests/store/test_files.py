@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,34 +15,34 @@ from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core import atomic, clock
 from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NothingToDo, Refused
 from nanomem_tui.core.operations import Change, Operation, new_operation
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.files.layer import FileLayer
 from tests.store.git_samples import git, needs_git, sample, small, write
 
 pytestmark = needs_git
 
 
-def layer_of(paths: Paths) -> FileLayer:
+def layer_of(paths):
     return FileLayer(paths, lambda: GitHistory.open(paths))
 
 
-def perform(layer: FileLayer, operation: Operation) -> Operation:
+def perform(layer, operation):
     """The pipeline without a ledger: check, then apply."""
     layer.check(operation.changes)
     layer.apply(operation, operation.changes)
     return operation
 
 
-def undo(operation: Operation) -> Operation:
+def undo(operation):
     return new_operation("undo", f"undo: {operation.label}", operation.inverse(), undoes=operation.id)
 
 
-def subjects(paths: Paths) -> list[str]:
+def subjects(paths):
     history = GitHistory.open(paths)
     return [commit.subject for commit in history.commits()] if history else []
 
 
-def test_an_edit_is_written_and_committed_and_undone_byte_for_byte(tmp_path: Path) -> None:
+def test_an_edit_is_written_and_committed_and_undone_byte_for_byte(tmp_path):
     paths = sample("nb035", tmp_path)
     layer = layer_of(paths)
     before = paths.user.read_bytes()
@@ -61,7 +59,7 @@ def test_an_edit_is_written_and_committed_and_undone_byte_for_byte(tmp_path: Pat
     assert git(paths.workspace, "status", "--porcelain", "--untracked-files=no") == ""
 
 
-def test_what_somebody_edited_outside_is_committed_on_its_own_before_our_edit(tmp_path: Path) -> None:
+def test_what_somebody_edited_outside_is_committed_on_its_own_before_our_edit(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     write(paths.workspace, {"USER.md": "# User\n- a\n- b\n- c\n- by hand\n", "SOUL.md": "# other file\n"})
@@ -74,7 +72,7 @@ def test_what_somebody_edited_outside_is_committed_on_its_own_before_our_edit(tm
     assert [(s.path, s.added, s.removed) for s in outside.files] == [("USER.md", 1, 0)]
 
 
-def test_an_old_edit_is_undone_by_a_merge_that_keeps_later_ones(tmp_path: Path) -> None:
+def test_an_old_edit_is_undone_by_a_merge_that_keeps_later_ones(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     done = perform(layer, layer.edit_operation("USER.md", "# User\n- a\n- B!\n- c\n"))
@@ -83,7 +81,7 @@ def test_an_old_edit_is_undone_by_a_merge_that_keeps_later_ones(tmp_path: Path) 
     assert paths.user.read_text() == "# User\n- first\n- a\n- b\n- c\n- last\n"
 
 
-def test_an_undo_that_cannot_be_merged_is_a_conflict_that_names_file_and_line(tmp_path: Path) -> None:
+def test_an_undo_that_cannot_be_merged_is_a_conflict_that_names_file_and_line(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     done = perform(layer, layer.edit_operation("USER.md", "# User\n- a\n- B!\n- c\n"))
@@ -94,7 +92,7 @@ def test_an_undo_that_cannot_be_merged_is_a_conflict_that_names_file_and_line(tm
     assert paths.user.read_text() == "# User\n- a\n- B again\n- c\n"
 
 
-def test_a_line_that_the_agent_adds_while_a_person_edits_is_kept(tmp_path: Path) -> None:
+def test_a_line_that_the_agent_adds_while_a_person_edits_is_kept(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     operation = layer.edit_operation("USER.md", "# User\n- a\n- b\n- c\n- mine\n")
@@ -103,7 +101,7 @@ def test_a_line_that_the_agent_adds_while_a_person_edits_is_kept(tmp_path: Path)
     assert paths.user.read_text() == "# User\n- a\n- b\n- c\n- the agent's\n- mine\n"
 
 
-def test_a_line_added_while_the_text_was_before_a_person_is_kept(tmp_path: Path) -> None:
+def test_a_line_added_while_the_text_was_before_a_person_is_kept(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     shown = layer.read("USER.md") or ""
@@ -118,19 +116,17 @@ def test_a_line_added_while_the_text_was_before_a_person_is_kept(tmp_path: Path)
         perform(layer, layer.edit_operation("USER.md", "# User\n- A\n", base="# User\n- somebody rewrote this\n"))
 
 
-def test_the_cursor_file_moves_after_the_commit_that_carries_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cursor_file_moves_after_the_commit_that_carries_it(tmp_path, monkeypatch):
     paths = small(tmp_path)
     layer = layer_of(paths)
     order: list[str] = []
     write_atomic, commit_files = atomic.write_atomic, GitHistory.commit_files
 
-    def written(path: Path, data: bytes, **options: Any) -> None:
+    def written(path, data, **options):
         order.append(path.name)
         write_atomic(path, data, **options)
 
-    def committed(self: GitHistory, *arguments: Any, **options: Any) -> str | None:
+    def committed(self, *arguments, **options):
         order.append("commit")
         return commit_files(self, *arguments, **options)
 
@@ -143,7 +139,7 @@ def test_the_cursor_file_moves_after_the_commit_that_carries_it(
     assert subjects(paths)[0] == "dream: nanomem rules"
 
 
-def test_an_undone_dream_is_no_dream_and_gives_the_cursor_back_unless_a_later_one_moved_it(tmp_path: Path) -> None:
+def test_an_undone_dream_is_no_dream_and_gives_the_cursor_back_unless_a_later_one_moved_it(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     changes = [layer.change("USER.md", "# User\n- new\n"), layer.change("memory/.dream_cursor", "40")]
@@ -160,7 +156,7 @@ def test_an_undone_dream_is_no_dream_and_gives_the_cursor_back_unless_a_later_on
     assert paths.user.read_text() == "# User\n- a\n- b\n- c\n"
 
 
-def test_a_dream_that_lost_the_race_for_the_cursor_is_refused(tmp_path: Path) -> None:
+def test_a_dream_that_lost_the_race_for_the_cursor_is_refused(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     change = layer.change("memory/.dream_cursor", "40")
@@ -176,14 +172,14 @@ def test_a_dream_that_lost_the_race_for_the_cursor_is_refused(tmp_path: Path) ->
         "memory/HISTORY.md", "memory/2026-13-01.md", "notes/2026-01-01.md", ".git/config", "USER.md\0", "memory/",
     ],
 )  # fmt: skip
-def test_only_memory_files_can_be_named(tmp_path: Path, key: str) -> None:
+def test_only_memory_files_can_be_named(tmp_path, key):
     layer = layer_of(small(tmp_path))
     for act in (layer.read, lambda key: layer.edit_operation(key, "x"), lambda key: layer.change(key, "x")):
         with pytest.raises(BadInput):
             act(key)
 
 
-def test_a_daily_note_is_made_without_a_commit(tmp_path: Path) -> None:
+def test_a_daily_note_is_made_without_a_commit(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     done = perform(layer, layer.edit_operation("memory/2026-11-21.md", "# Today\n"))
@@ -193,7 +189,7 @@ def test_a_daily_note_is_made_without_a_commit(tmp_path: Path) -> None:
     assert not (paths.memory / "2026-11-21.md").exists()
 
 
-def test_a_link_out_of_the_workspace_is_refused_and_one_inside_is_written_through(tmp_path: Path) -> None:
+def test_a_link_out_of_the_workspace_is_refused_and_one_inside_is_written_through(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     outside = tmp_path / "secret.md"
@@ -214,7 +210,7 @@ def test_a_link_out_of_the_workspace_is_refused_and_one_inside_is_written_throug
         layer.read("memory/MEMORY.md")
 
 
-def test_text_that_is_no_utf8_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_text_that_is_no_utf8_is_refused_before_anything_is_written(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     with pytest.raises(BadInput, match="UTF-8"):
@@ -226,7 +222,7 @@ def test_text_that_is_no_utf8_is_refused_before_anything_is_written(tmp_path: Pa
             layer.check([layer.change("memory/.dream_cursor", cursor)])
 
 
-def test_bad_bytes_are_reported_repaired_by_an_edit_and_brought_back_by_undo(tmp_path: Path) -> None:
+def test_bad_bytes_are_reported_repaired_by_an_edit_and_brought_back_by_undo(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     paths.user.write_bytes(b"# User\n- caf\xe9\n")
@@ -239,7 +235,7 @@ def test_bad_bytes_are_reported_repaired_by_an_edit_and_brought_back_by_undo(tmp
     assert paths.user.read_bytes() == b"# User\n- caf\xe9\n"
 
 
-def test_line_ends_and_mode_stay_as_they_were(tmp_path: Path) -> None:
+def test_line_ends_and_mode_stay_as_they_were(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     paths.user.write_bytes(b"# User\r\n- a\r\n")
@@ -249,7 +245,7 @@ def test_line_ends_and_mode_stay_as_they_were(tmp_path: Path) -> None:
     assert paths.user.stat().st_mode & 0o777 == 0o640
 
 
-def test_the_documents_and_their_problems_are_listed(tmp_path: Path) -> None:
+def test_the_documents_and_their_problems_are_listed(tmp_path):
     paths = small(tmp_path)
     layer = layer_of(paths)
     paths.soul.unlink()
@@ -259,16 +255,14 @@ def test_the_documents_and_their_problems_are_listed(tmp_path: Path) -> None:
     assert [(problem.where, problem.line) for problem in layer.problems()] == [(".git", None), ("memory/MEMORY.md", 2)]
 
 
-def test_an_edit_that_changes_nothing_says_so(tmp_path: Path) -> None:
+def test_an_edit_that_changes_nothing_says_so(tmp_path):
     layer = layer_of(small(tmp_path))
     with pytest.raises(NothingToDo):
         layer.edit_operation("SOUL.md", layer.read("SOUL.md") or "")
 
 
 @pytest.mark.parametrize("fails", ["commit", "second", "cursor"])
-def test_a_change_that_cannot_be_finished_leaves_everything_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
-) -> None:
+def test_a_change_that_cannot_be_finished_leaves_everything_as_it_was(tmp_path, monkeypatch, fails):
     paths = small(tmp_path)
     layer = layer_of(paths)
     keys = ("USER.md", "SOUL.md", "memory/.dream_cursor")
@@ -277,7 +271,7 @@ def test_a_change_that_cannot_be_finished_leaves_everything_as_it_was(
     changes = [layer.change(key, text) for key, text in zip(keys, ("u\n", "s\n", "40"), strict=True)]
     write_atomic = atomic.write_atomic
 
-    def full(path: Path, data: bytes, **options: Any) -> None:
+    def full(path, data, **options):
         if path.name == {"second": "SOUL.md", "cursor": ".dream_cursor"}.get(fails) and data in (b"s\n", b"40"):
             raise DiskFull("no space left")
         write_atomic(path, data, **options)
@@ -291,14 +285,14 @@ def test_a_change_that_cannot_be_finished_leaves_everything_as_it_was(
     assert git(paths.workspace, "rev-parse", "HEAD^{tree}") == tree
 
 
-def _raise(error: Exception) -> Callable[..., None]:
-    def act(*_: Any, **__: Any) -> None:
+def _raise(error):
+    def act(*_, **__):
         raise error
 
     return act
 
 
-def test_applying_twice_is_applying_once(tmp_path: Path) -> None:
+def test_applying_twice_is_applying_once(tmp_path):
     """A process killed after the ledger line may leave the change half made; applying it again completes it."""
     paths = small(tmp_path)
     layer = layer_of(paths)
@@ -309,7 +303,7 @@ def test_applying_twice_is_applying_once(tmp_path: Path) -> None:
     assert (len(subjects(paths)), paths.user.read_text()) == (count, "# User\n- new\n")
 
 
-def test_without_a_repository_edits_are_just_written(tmp_path: Path) -> None:
+def test_without_a_repository_edits_are_just_written(tmp_path):
     (tmp_path / "memory").mkdir()
     layer = layer_of(find_workspace(tmp_path))
     perform(layer, layer.edit_operation("memory/MEMORY.md", "# M\n"))
@@ -322,7 +316,7 @@ lines = st.lists(st.sampled_from(["# H", "- a", "- b", "", "你好", "x\r"]), ma
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(lines, min_size=1, max_size=5))
-def test_edits_are_taken_back_in_any_depth(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_edits_are_taken_back_in_any_depth(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("files")
     (folder / "memory").mkdir()
     layer = layer_of(find_workspace(folder))
@@ -339,7 +333,7 @@ def test_edits_are_taken_back_in_any_depth(tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("stage", range(12))
-def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp_path: Path, stage: int) -> None:
+def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp_path, stage):
     """Kill the process at the n-th rename, replace, unlink or fsync; the next writer finishes the work."""
     paths, began = small(tmp_path), clock.iso(clock.now())
     code = f"""

@@ -12,8 +12,7 @@ import pytest
 
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, DiskFull
-from nanomem_tui.core.operations import Operation, new_operation
-from nanomem_tui.core.paths import Paths
+from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.files import layer as files_layer
 from nanomem_tui.store.files.layer import FileLayer
 from tests.store.git_samples import git, needs_git, small
@@ -26,16 +25,16 @@ Write = Callable[[Path, str], None]
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
+def paths(tmp_path):
     """A workspace with a repository."""
     return small(tmp_path)
 
 
-def by_truncation(path: Path, text: str) -> None:
+def by_truncation(path, text):
     path.write_text(text)
 
 
-def renamed(path: Path, text: str) -> None:
+def renamed(path, text):
     fresh = path.with_name("fresh")
     fresh.write_text(text)
     fresh.replace(path)
@@ -44,11 +43,11 @@ def renamed(path: Path, text: str) -> None:
 WRITERS = pytest.mark.parametrize("write", [by_truncation, renamed])
 
 
-def before_looks(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], object]]) -> None:
+def before_looks(monkeypatch, acts):
     """Do something when the n-th new file is durable, counted from 0, and the old one is about to be looked at."""
     real, count = os.fsync, [0]
 
-    def fsync(handle: int) -> None:
+    def fsync(handle):
         real(handle)
         if ".nanomem-tmp" in os.readlink(f"/proc/self/fd/{handle}"):
             count[0] += 1
@@ -57,7 +56,7 @@ def before_looks(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], o
     monkeypatch.setattr(os, "fsync", fsync)
 
 
-def edit(paths: Paths, text: str = OURS) -> tuple[FileLayer, Operation]:
+def edit(paths, text=OURS):
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     operation = layer.edit_operation(KEY, text, "ours")
     layer.check(operation.changes)
@@ -65,14 +64,12 @@ def edit(paths: Paths, text: str = OURS) -> tuple[FileLayer, Operation]:
     return layer, operation
 
 
-def told(paths: Paths, count: int) -> list[str]:
+def told(paths, count):
     return git(paths.workspace, "log", f"-{count}", "--format=%s").splitlines()
 
 
 @WRITERS
-def test_both_lines_are_there_and_each_is_committed_on_its_own(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
-) -> None:
+def test_both_lines_are_there_and_each_is_committed_on_its_own(paths, monkeypatch, write):
     before_looks(monkeypatch, {0: lambda: write(paths.user, THEIRS)})
     layer, operation = edit(paths)
     assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
@@ -84,9 +81,7 @@ def test_both_lines_are_there_and_each_is_committed_on_its_own(
 
 
 @WRITERS
-def test_a_writer_that_comes_again_and_again_is_merged_as_often(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
-) -> None:
+def test_a_writer_that_comes_again_and_again_is_merged_as_often(paths, monkeypatch, write):
     more = THEIRS + "- more\n"
     before_looks(monkeypatch, {0: lambda: write(paths.user, THEIRS), 1: lambda: write(paths.user, more)})
     edit(paths, OURS.replace("# User\n", "# User\n- first\n").replace("- ours\n", ""))
@@ -94,9 +89,7 @@ def test_a_writer_that_comes_again_and_again_is_merged_as_often(
 
 
 @WRITERS
-def test_the_same_line_is_a_conflict_and_theirs_stays(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
-) -> None:
+def test_the_same_line_is_a_conflict_and_theirs_stays(paths, monkeypatch, write):
     theirs = OLD.replace("- b\n", "- b of theirs\n")
     before_looks(monkeypatch, {0: lambda: write(paths.user, theirs)})
     with pytest.raises(Conflict, match="line 3"):
@@ -105,11 +98,11 @@ def test_the_same_line_is_a_conflict_and_theirs_stays(
     assert "nanomem: ours" not in told(paths, 2)
 
 
-def test_a_writer_in_the_middle_of_its_work_is_waited_for(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_in_the_middle_of_its_work_is_waited_for(paths, monkeypatch):
     opened: list[Any] = []
     before_looks(monkeypatch, {0: lambda: opened.append(paths.user.open("w"))})
 
-    def finished(_: float) -> None:
+    def finished(_):
         if not opened[0].closed:
             opened[0].write(THEIRS)
             opened[0].close()
@@ -119,8 +112,8 @@ def test_a_writer_in_the_middle_of_its_work_is_waited_for(paths: Paths, monkeypa
     assert paths.user.read_text() == BOTH
 
 
-def test_one_that_never_ends_is_a_conflict(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    def begun(path: Path, _: float = 0) -> None:
+def test_one_that_never_ends_is_a_conflict(paths, monkeypatch):
+    def begun(path, _=0):
         with path.open("a") as file:
             file.write("- and on\n")
 
@@ -131,7 +124,7 @@ def test_one_that_never_ends_is_a_conflict(paths: Paths, monkeypatch: pytest.Mon
     assert list(paths.workspace.glob("*.nanomem-*")) == []
 
 
-def test_what_was_merged_stays_when_the_rest_cannot_be_done(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_merged_stays_when_the_rest_cannot_be_done(paths, monkeypatch):
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     changes = [layer.change(KEY, OURS), layer.change("memory/.dream_cursor", "40")]
     before_looks(monkeypatch, {0: lambda: renamed(paths.user, THEIRS), 2: _full})
@@ -142,14 +135,12 @@ def test_what_was_merged_stays_when_the_rest_cannot_be_done(paths: Paths, monkey
     assert git(paths.workspace, "show", "HEAD:memory/.dream_cursor") == "20"
 
 
-def _full() -> None:
+def _full():
     raise OSError(28, "No space left on device")
 
 
-def test_a_line_written_after_ours_stays_when_the_rest_cannot_be_done(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def commit(*_: object, **__: object) -> None:
+def test_a_line_written_after_ours_stays_when_the_rest_cannot_be_done(paths, monkeypatch):
+    def commit(*_, **__):
         paths.user.write_text(BOTH)
         raise DiskFull("no space left")
 
@@ -159,15 +150,13 @@ def test_a_line_written_after_ours_stays_when_the_rest_cannot_be_done(
     assert paths.user.read_text() == THEIRS
 
 
-def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(paths, monkeypatch):
     layer = FileLayer(paths, lambda: GitHistory.open(paths))
     note = paths.memory / "2026-11-21.md"
     note.write_text("- ours\n")
     real, left = os.unlink, ["- ours\n- theirs\n"]
 
-    def unlink(path: Path, **options: Any) -> None:
+    def unlink(path, **options):
         if path == note and left:
             note.write_text(left.pop())
         real(path, **options)
@@ -179,9 +168,7 @@ def test_a_file_that_is_to_go_and_is_written_meanwhile_stays_with_what_is_new(
 
 
 @WRITERS
-def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, write: Write
-) -> None:
+def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(paths, monkeypatch, write):
     monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: write(paths.user, THEIRS))
     layer, operation = edit(paths)
     assert paths.user.read_text() == BOTH == git(paths.workspace, "show", f"HEAD:{KEY}")
@@ -196,25 +183,21 @@ def test_ours_is_made_again_in_what_was_written_over_it_from_the_text_before(
     assert paths.user.read_text() == THEIRS
 
 
-def test_a_line_that_went_and_was_written_back_from_the_text_before_goes_again(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_went_and_was_written_back_from_the_text_before_goes_again(paths, monkeypatch):
     monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: paths.user.write_text(THEIRS))
     edit(paths, OLD.replace("- b\n", ""))
     assert paths.user.read_text() == THEIRS.replace("- b\n", "")
 
 
 @pytest.mark.parametrize("later", [BOTH, OURS + "- more\n", OURS.replace("- a\n", "")])
-def test_what_somebody_made_of_ours_stays_as_it_is(paths: Paths, monkeypatch: pytest.MonkeyPatch, later: str) -> None:
+def test_what_somebody_made_of_ours_stays_as_it_is(paths, monkeypatch, later):
     monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: paths.user.write_text(later))
     edit(paths)
     assert paths.user.read_text() == later
     assert told(paths, 1) == ["nanomem: ours"]
 
 
-def test_where_both_changed_one_line_theirs_stays_and_ours_is_in_the_history(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_both_changed_one_line_theirs_stays_and_ours_is_in_the_history(paths, monkeypatch):
     theirs = OLD.replace("- b\n", "- b of theirs\n")
     monkeypatch.setattr(files_layer, "wait_for_stale", lambda _: paths.user.write_text(theirs))
     edit(paths, OLD.replace("- b\n", "- b of ours\n"))

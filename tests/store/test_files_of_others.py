@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui.core.errors import Conflict, Refused
-from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, new_operation
 from tests.store.stores import PROCESS, Store, TextFiles, add, edit, texts
 
 Again = Callable[[], Store]
@@ -21,7 +20,7 @@ change_files(store, "one.md", "two.md")
 """
 
 
-def change_files(store: Store, *names: str, row: str = "a") -> Operation:
+def change_files(store, *names, row="a"):
     """Write these files, and edit the row with them."""
     before = store.load().items[row]
     changes = [Change("item", row, {"text": before.text}, {"text": "second"})]
@@ -29,7 +28,7 @@ def change_files(store: Store, *names: str, row: str = "a") -> Operation:
     return store.perform(new_operation("edit", "edit files", changes))
 
 
-def test_rows_and_files_change_together_and_go_back_together(store: Store, folder: Path) -> None:
+def test_rows_and_files_change_together_and_go_back_together(store, folder):
     add(store, "a", "first")
     change_files(store, "one.md", "two.md")
     assert (texts(store), (folder / "one.md").read_text()) == ({"a": "second"}, "new one.md")
@@ -40,7 +39,7 @@ def test_rows_and_files_change_together_and_go_back_together(store: Store, folde
     assert (folder / "two.md").read_text() == "new two.md"
 
 
-def test_a_file_that_cannot_be_written_takes_rows_and_other_files_back(store: Store, folder: Path) -> None:
+def test_a_file_that_cannot_be_written_takes_rows_and_other_files_back(store, folder):
     add(store, "a", "first")
     with pytest.raises(OSError, match="Input/output"):
         change_files(store, "one.md", "broken.md")
@@ -52,13 +51,13 @@ def test_a_file_that_cannot_be_written_takes_rows_and_other_files_back(store: St
 
 
 def test_a_row_that_another_process_changed_meanwhile_stays_and_the_failed_change_is_not_done_later(
-    store: Store, folder: Path, again: Again
-) -> None:
+    store, folder, again
+):
     add(store, "a", "first")
     other = again()
 
     class Breaks(TextFiles):
-        def apply(self, operation: Operation, changes: object) -> None:
+        def apply(self, operation, changes):
             edit(other, "a", text="third")
             raise OSError(5, "Input/output error")
 
@@ -71,7 +70,7 @@ def test_a_row_that_another_process_changed_meanwhile_stays_and_the_failed_chang
     assert again().log()[0].operation.label.startswith("not done: edit files")
 
 
-def test_an_undo_whose_file_was_edited_since_changes_nothing(store: Store, folder: Path) -> None:
+def test_an_undo_whose_file_was_edited_since_changes_nothing(store, folder):
     add(store, "a", "first")
     done = change_files(store, "one.md", "two.md")
     (folder / "two.md").write_text("edited by the agent")
@@ -84,7 +83,7 @@ def test_an_undo_whose_file_was_edited_since_changes_nothing(store: Store, folde
     assert (folder / "two.md").read_text() == "edited by the agent"
 
 
-def killed_between_two_files(folder: Path) -> None:
+def killed_between_two_files(folder):
     environment = {**os.environ, "KILL_AFTER": "one.md"}
     done = subprocess.run([sys.executable, "-c", PROCESS + CHANGE_BOTH, str(folder)], env=environment, check=False)
     assert done.returncode == -9
@@ -93,7 +92,7 @@ def killed_between_two_files(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_left_half_done_is_finished_by_the_next(store: Store, folder: Path, again: Again) -> None:
+def test_what_a_killed_process_left_half_done_is_finished_by_the_next(store, folder, again):
     add(store, "a", "first")
     killed_between_two_files(folder)
     other = again()
@@ -113,9 +112,7 @@ def test_what_a_killed_process_left_half_done_is_finished_by_the_next(store: Sto
 
 
 @pytest.mark.slow
-def test_a_file_that_is_neither_before_nor_after_is_left_and_named_and_others_go_on(
-    store: Store, folder: Path, again: Again
-) -> None:
+def test_a_file_that_is_neither_before_nor_after_is_left_and_named_and_others_go_on(store, folder, again):
     add(store, "a", "first")
     killed_between_two_files(folder)
     (folder / "two.md").write_text("written by the agent meanwhile")
@@ -132,14 +129,14 @@ def test_a_file_that_is_neither_before_nor_after_is_left_and_named_and_others_go
 
 @pytest.mark.slow
 def test_an_error_that_no_layer_should_raise_leaves_what_a_killed_process_began_stuck_and_others_go_on(
-    store: Store, folder: Path, again: Again
-) -> None:
+    store, folder, again
+):
     add(store, "a", "first")
     killed_between_two_files(folder)
     other = again()
 
     class Damaged(TextFiles):
-        def begun(self, changes: object) -> bool:
+        def begun(self, changes):
             raise StopIteration
 
     other._layer_of = Damaged(folder)
@@ -149,16 +146,14 @@ def test_an_error_that_no_layer_should_raise_leaves_what_a_killed_process_began_
     assert texts(store) == {"a": "third"}
 
 
-def test_an_error_that_no_layer_should_raise_while_a_change_is_taken_back_leaves_it_planned(
-    store: Store, folder: Path, again: Again
-) -> None:
+def test_an_error_that_no_layer_should_raise_while_a_change_is_taken_back_leaves_it_planned(store, folder, again):
     add(store, "a", "first")
 
     class Damaged(TextFiles):
-        def apply(self, operation: Operation, changes: object) -> None:
+        def apply(self, operation, changes):
             raise OSError(5, "Input/output error")
 
-        def begun(self, changes: object) -> bool:
+        def begun(self, changes):
             raise StopIteration
 
     store._layer_of = Damaged(folder)
@@ -168,10 +163,8 @@ def test_an_error_that_no_layer_should_raise_while_a_change_is_taken_back_leaves
 
 
 @pytest.mark.slow
-def test_what_may_not_be_written_now_is_finished_by_a_later_process(
-    store: Store, folder: Path, again: Again, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_self: TextFiles, _changes: object) -> None:
+def test_what_may_not_be_written_now_is_finished_by_a_later_process(store, folder, again, monkeypatch):
+    def refuse(_self, _changes):
         raise Refused("an agent runs", "two.md", "stop it first")
 
     add(store, "a", "first")
@@ -185,23 +178,23 @@ def test_what_may_not_be_written_now_is_finished_by_a_later_process(
     assert (folder / "two.md").read_text() == "new two.md"
 
 
-def test_what_a_living_process_is_at_work_on_is_not_finished_by_another(store: Store, again: Again) -> None:
+def test_what_a_living_process_is_at_work_on_is_not_finished_by_another(store, again):
     add(store, "a", "first")
     looked: list[str] = []
 
     class Slow:
         name = "text"
 
-        def check(self, changes: object) -> None: ...
-        def begun(self, changes: object) -> bool:
+        def check(self, changes): ...
+        def begun(self, changes):
             return False
 
-        def apply(self, operation: Operation, changes: object) -> None:
+        def apply(self, operation, changes):
             other = again()
             other.settle()
             looked.append(other.log()[0].state)
 
-    store._layer_of = lambda _name: Slow()  # type: ignore[assignment, return-value]
+    store._layer_of = lambda _name: Slow()
     change_files(store, "slow.md")
     assert looked == ["planned"]
     assert again().log()[0].state == "done"

@@ -1,10 +1,5 @@
 """Memory files are edited and undone beside versions that cannot be read, and that no commit holds it is told."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -17,27 +12,25 @@ pytestmark = needs_git
 MEMORY = "memory/MEMORY.md"
 
 
-def no_head(workspace: Path) -> None:
+def no_head(workspace):
     (workspace / ".git/HEAD").unlink()
 
 
-def no_folder(workspace: Path) -> None:
+def no_folder(workspace):
     lose(workspace, git(workspace, "rev-parse", "HEAD:memory").strip())
 
 
-def not_followed(workspace: Path) -> None:
+def not_followed(workspace):
     (workspace / ".git").rename(workspace / "elsewhere")
     (workspace / ".git").write_text("gitdir: elsewhere\n")
 
 
-def lose(workspace: Path, sha: str) -> None:
+def lose(workspace, sha):
     (workspace / ".git/objects" / sha[:2] / sha[2:]).unlink()
 
 
 @pytest.mark.parametrize("damage", [no_head, no_folder, not_followed])
-def test_an_edit_beside_damaged_versions_is_made_undone_and_told(
-    tmp_path: Path, damage: Callable[[Path], None]
-) -> None:
+def test_an_edit_beside_damaged_versions_is_made_undone_and_told(tmp_path, damage):
     paths = small(tmp_path)
     damage(paths.workspace)
     before = paths.memory_md.read_bytes()
@@ -53,13 +46,13 @@ def test_an_edit_beside_damaged_versions_is_made_undone_and_told(
         assert [ws.documents.uncommitted(operation) for operation in undone] == [told]
 
 
-def test_an_edit_that_is_committed_is_not_told(tmp_path: Path) -> None:
+def test_an_edit_that_is_committed_is_not_told(tmp_path):
     paths = small(tmp_path)
     with open_workspace(paths.workspace) as ws:
         assert ws.documents.uncommitted(ws.documents.edit("USER.md", "# User\n- mine\n")) is None
 
 
-def test_a_daily_note_beside_damaged_versions_needs_no_commit(tmp_path: Path) -> None:
+def test_a_daily_note_beside_damaged_versions_needs_no_commit(tmp_path):
     paths = small(tmp_path)
     no_head(paths.workspace)
     with open_workspace(paths.workspace) as ws:
@@ -67,7 +60,7 @@ def test_a_daily_note_beside_damaged_versions_needs_no_commit(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("damage", [no_head, no_folder])
-def test_what_is_to_have_a_commit_of_its_own_is_refused(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+def test_what_is_to_have_a_commit_of_its_own_is_refused(tmp_path, damage):
     paths = small(tmp_path)
     damage(paths.workspace)
     before = paths.memory_md.read_bytes()
@@ -78,7 +71,7 @@ def test_what_is_to_have_a_commit_of_its_own_is_refused(tmp_path: Path, damage: 
     assert paths.memory_md.read_bytes() == before
 
 
-def test_the_lost_text_of_the_last_version_keeps_no_edit_from_its_commit(tmp_path: Path) -> None:
+def test_the_lost_text_of_the_last_version_keeps_no_edit_from_its_commit(tmp_path):
     paths = small(tmp_path)
     lose(paths.workspace, git(paths.workspace, "rev-parse", "HEAD:USER.md").strip())
     with open_workspace(paths.workspace) as ws:

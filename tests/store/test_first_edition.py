@@ -18,7 +18,6 @@ import stat
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,11 +29,9 @@ from nanomem_tui.language import tokens
 from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.database.operation_log import PLANNED
 from nanomem_tui.store.first_edition import contents, takeover
-from nanomem_tui.store.first_edition.takeover import TakenOver
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.recovery import LOG
 from nanomem_tui.store.values import ROW_TYPES, Item
-from tests.cli.conftest import Run
 from tests.store.stores import Store, TextFiles, add, texts
 
 pytestmark = pytest.mark.sqlite("the first edition of a file of SQLite")
@@ -49,26 +46,26 @@ class Home(NamedTuple):
     id: str
     shown: dict[str, Any]
 
-    def take_over(self) -> TakenOver:
+    def take_over(self):
         return takeover.take_over(self.paths, self.id)
 
-    def store(self) -> Store:
+    def store(self):
         store = Store(SqliteDatabase(self.paths.database), Writers(self.paths.data / "writers"), None, self._layer)
         store.load()
         return store
 
-    def _layer(self, _name: str) -> TextFiles:
+    def _layer(self, _name):
         return TextFiles(self.paths.workspace)
 
-    def files(self) -> dict[str, bytes]:
+    def files(self):
         """Every file of ours with its bytes, but for locks."""
         found = [file for file in sorted(self.paths.data.rglob("*")) if file.is_file() and file.suffix != ".lock"]
         return {str(file.relative_to(self.paths.data)): file.read_bytes() for file in found}
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Callable[[str], Home]:
-    def unpacked(name: str) -> Home:
+def home(tmp_path):
+    def unpacked(name):
         with tarfile.open(ARCHIVE) as archive:
             archive.extractall(tmp_path, filter="data")
         found = paths.find_workspace(tmp_path / name / "workspace")
@@ -79,7 +76,7 @@ def home(tmp_path: Path) -> Callable[[str], Home]:
     return unpacked
 
 
-def shown_by(store: Store) -> dict[str, dict[str, dict[str, Any]]]:
+def shown_by(store):
     """The rows of a store as the archive tells them."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for layer in ROW_TYPES:
@@ -89,7 +86,7 @@ def shown_by(store: Store) -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def merged_meta(rows: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[str, dict[str, Any]]]:
+def merged_meta(rows):
     return {
         layer: {key: {**row, "meta_json": json.loads(row["meta_json"])} for key, row in table.items()}
         for layer, table in rows.items()
@@ -97,7 +94,7 @@ def merged_meta(rows: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[st
 
 
 @pytest.mark.parametrize("name", WITH_DATABASE)
-def test_every_row_is_what_the_first_edition_showed(home: Callable[[str], Home], name: str) -> None:
+def test_every_row_is_what_the_first_edition_showed(home, name):
     old = home(name)
     taken = old.take_over()
     assert merged_meta(shown_by(old.store())) == merged_meta(old.shown["rows"])
@@ -108,7 +105,7 @@ def test_every_row_is_what_the_first_edition_showed(home: Callable[[str], Home],
 
 
 @pytest.mark.parametrize("name", WITH_DATABASE)
-def test_every_operation_keeps_its_order_and_what_is_undone_of_it(home: Callable[[str], Home], name: str) -> None:
+def test_every_operation_keeps_its_order_and_what_is_undone_of_it(home, name):
     old = home(name)
     taken = old.take_over()
     store = old.store()
@@ -133,7 +130,7 @@ def test_every_operation_keeps_its_order_and_what_is_undone_of_it(home: Callable
 
 
 @pytest.mark.parametrize("name", WITH_DATABASE)
-def test_the_base_of_the_merge_with_the_agents_files_and_markers_stay(home: Callable[[str], Home], name: str) -> None:
+def test_the_base_of_the_merge_with_the_agents_files_and_markers_stay(home, name):
     old = home(name)
     old.take_over()
     with contextlib.closing(sqlite3.connect(old.paths.database)) as connection:
@@ -148,7 +145,7 @@ def test_the_base_of_the_merge_with_the_agents_files_and_markers_stay(home: Call
     assert not any(old.id in key for key in markers)
 
 
-def test_undo_and_redo_go_on_where_they_were(home: Callable[[str], Home]) -> None:
+def test_undo_and_redo_go_on_where_they_were(home):
     old = home("exchanging")
     old.take_over()
     store = old.store()
@@ -167,7 +164,7 @@ def test_undo_and_redo_go_on_where_they_were(home: Callable[[str], Home]) -> Non
     assert "the deploy runs at 9" not in texts(store).values()
 
 
-def test_texts_come_over_to_the_character_and_secrets_stay_masked(home: Callable[[str], Home]) -> None:
+def test_texts_come_over_to_the_character_and_secrets_stay_masked(home):
     old = home("exchanging")
     old.take_over()
     store = old.store()
@@ -182,7 +179,7 @@ def test_texts_come_over_to_the_character_and_secrets_stay_masked(home: Callable
         assert connection.exec_driver_sql(words, (tokens.tokens("edited")[0],)).scalar() == 1
 
 
-def test_counters_come_over_and_count_on(home: Callable[[str], Home]) -> None:
+def test_counters_come_over_and_count_on(home):
     old = home("exchanging")
     old.take_over()
     store = old.store()
@@ -193,7 +190,7 @@ def test_counters_come_over_and_count_on(home: Callable[[str], Home]) -> None:
     assert old.store().snapshot.items["ltm_9"].hits == hits + 2
 
 
-def test_two_memories_that_say_the_same_are_both_taken(home: Callable[[str], Home]) -> None:
+def test_two_memories_that_say_the_same_are_both_taken(home):
     old = home("exchanging")
     old.take_over()
     store = old.store()
@@ -201,7 +198,7 @@ def test_two_memories_that_say_the_same_are_both_taken(home: Callable[[str], Hom
     assert len(same) == 2
 
 
-def test_what_a_killed_process_had_to_write_into_files_waits_for_the_next_writer(home: Callable[[str], Home]) -> None:
+def test_what_a_killed_process_had_to_write_into_files_waits_for_the_next_writer(home):
     old = home("killed")
     old.take_over()
     store = old.store()
@@ -210,7 +207,7 @@ def test_what_a_killed_process_had_to_write_into_files_waits_for_the_next_writer
     assert [entry.operation.label for entry in store.settle()] in ([], ["edit USER.md"])
 
 
-def test_the_old_files_are_kept_in_a_copy_and_named(home: Callable[[str], Home]) -> None:
+def test_the_old_files_are_kept_in_a_copy_and_named(home):
     old = home("killed")
     before = old.files()
     ledgers = {name for name in before if name.endswith(".ledger")}
@@ -232,7 +229,7 @@ def test_the_old_files_are_kept_in_a_copy_and_named(home: Callable[[str], Home])
     assert not list(old.paths.ledger.glob("*/*"))
 
 
-def test_a_new_store_goes_on_behind_what_was_taken_over(home: Callable[[str], Home]) -> None:
+def test_a_new_store_goes_on_behind_what_was_taken_over(home):
     old = home("exchanging")
     old.take_over()
     store = old.store()
@@ -243,7 +240,7 @@ def test_a_new_store_goes_on_behind_what_was_taken_over(home: Callable[[str], Ho
     assert [line["id"] for line in lines] == [newest.operation.id], "the log begins where the first copy will end"
 
 
-def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Callable[[str], Home]) -> None:
+def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home):
     old = home("sharing")
     taken = old.take_over()
     assert len(taken.problems) == 1
@@ -256,7 +253,7 @@ def test_of_several_workspaces_the_other_is_left_in_the_copy_and_named(home: Cal
 
 
 @pytest.mark.parametrize("first", ["workspace", "other"])
-def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callable[[str], Home], first: str) -> None:
+def test_of_several_workspaces_each_can_have_a_database_of_its_own(home, first):
     old = home("sharing")
     other = paths.find_workspace(old.paths.workspace.with_name("other"))
     database = old.paths.data / "workspace-other" / "nanomem.db"
@@ -277,7 +274,7 @@ def test_of_several_workspaces_each_can_have_a_database_of_its_own(home: Callabl
     assert takeover.take_over(other, key).copy == taken.copy
 
 
-def test_a_memory_that_was_moved_elsewhere_is_not_taken_over(home: Callable[[str], Home]) -> None:
+def test_a_memory_that_was_moved_elsewhere_is_not_taken_over(home):
     old = home("exchanging")
     mark = json.dumps({"move": "m", "source": "here", "target": "db.example/nanomem", "at": ""})
     harmed(old, f"INSERT INTO memory_meta VALUES ('{old.id}:moved', '{mark}')")
@@ -286,7 +283,7 @@ def test_a_memory_that_was_moved_elsewhere_is_not_taken_over(home: Callable[[str
     assert contents.is_first_edition(old.paths.database)
 
 
-def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home: Callable[[str], Home]) -> None:
+def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home):
     old = home("never-written")
     assert contents.is_due(old.paths, old.id)
     rows = old.shown["rows"]["item"]
@@ -300,7 +297,7 @@ def test_before_the_first_checkpoint_what_waits_is_of_the_agents_rows(home: Call
 
 
 @pytest.mark.parametrize("name", [*WITH_DATABASE, "never-written"])
-def test_a_reader_takes_over_into_a_private_copy_and_changes_nothing(home: Callable[[str], Home], name: str) -> None:
+def test_a_reader_takes_over_into_a_private_copy_and_changes_nothing(home, name):
     old = home(name)
     before = old.files()
     stamps = {file: file.stat().st_mtime_ns for file in old.paths.data.rglob("*")}
@@ -319,7 +316,7 @@ def test_a_reader_takes_over_into_a_private_copy_and_changes_nothing(home: Calla
     assert contents.is_due(old.paths, old.id)
 
 
-def test_a_folder_that_nobody_may_write_to_can_be_read(home: Callable[[str], Home]) -> None:
+def test_a_folder_that_nobody_may_write_to_can_be_read(home):
     old = home("killed")
     folders = [old.paths.data, *(path for path in old.paths.data.rglob("*") if path.is_dir())]
     for folder in folders:
@@ -336,7 +333,7 @@ def test_a_folder_that_nobody_may_write_to_can_be_read(home: Callable[[str], Hom
 # -- refused ----------------------------------------------------------------------------------------------------------
 
 
-def test_while_a_process_of_the_first_edition_is_at_work_it_is_refused_by_its_pid(home: Callable[[str], Home]) -> None:
+def test_while_a_process_of_the_first_edition_is_at_work_it_is_refused_by_its_pid(home):
     old = home("killed")
     before = old.files()
     live = old.paths.ledger / old.id / f"1795855700000-{os.getpid()}-abcdef.ledger"
@@ -353,7 +350,7 @@ def test_while_a_process_of_the_first_edition_is_at_work_it_is_refused_by_its_pi
     old.take_over()
 
 
-def test_while_another_program_reads_the_database_it_is_refused(home: Callable[[str], Home]) -> None:
+def test_while_another_program_reads_the_database_it_is_refused(home):
     old = home("killed")
     with contextlib.closing(sqlite3.connect(old.paths.database)) as other:
         other.execute("BEGIN")
@@ -364,11 +361,11 @@ def test_while_another_program_reads_the_database_it_is_refused(home: Callable[[
     old.take_over()
 
 
-def test_a_difference_stops_it_and_nothing_is_replaced(home: Callable[[str], Home], monkeypatch: Any) -> None:
+def test_a_difference_stops_it_and_nothing_is_replaced(home, monkeypatch):
     old = home("exchanging")
     read = takeover.rows.read
 
-    def other(*given: Any) -> list[Any]:
+    def other(*given):
         return [row._replace(updated_at="another time") for row in read(*given)]
 
     monkeypatch.setattr(takeover.rows, "read", other)
@@ -381,10 +378,10 @@ def test_a_difference_stops_it_and_nothing_is_replaced(home: Callable[[str], Hom
     assert merged_meta(shown_by(old.store())) == merged_meta(old.shown["rows"])
 
 
-def test_without_space_the_old_memory_stays_as_it_is(home: Callable[[str], Home], monkeypatch: Any) -> None:
+def test_without_space_the_old_memory_stays_as_it_is(home, monkeypatch):
     old = home("killed")
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(shutil, "copyfile", full)
@@ -399,14 +396,14 @@ def test_without_space_the_old_memory_stays_as_it_is(home: Callable[[str], Home]
 # -- damage -----------------------------------------------------------------------------------------------------------
 
 
-def harmed(old: Home, *statements: str) -> None:
+def harmed(old, *statements):
     with contextlib.closing(sqlite3.connect(old.paths.database)) as connection:
         for statement in statements:
             connection.execute(statement)
         connection.commit()
 
 
-def test_rows_that_are_not_what_was_written_are_named_and_taken_as_they_were_shown(home: Callable[[str], Home]) -> None:
+def test_rows_that_are_not_what_was_written_are_named_and_taken_as_they_were_shown(home):
     old = home("exchanging")
     harmed(
         old,
@@ -423,7 +420,7 @@ def test_rows_that_are_not_what_was_written_are_named_and_taken_as_they_were_sho
     assert store.snapshot.lessons["lesson_1"].better_action == "\ufffdb"
 
 
-def test_what_cannot_be_taken_is_named_and_stays_in_the_copy(home: Callable[[str], Home]) -> None:
+def test_what_cannot_be_taken_is_named_and_stays_in_the_copy(home):
     old = home("exchanging")
     broken = next(iter(old.shown["log"]))
     harmed(
@@ -444,7 +441,7 @@ def test_what_cannot_be_taken_is_named_and_stays_in_the_copy(home: Callable[[str
         assert connection.execute("SELECT count(*) FROM memory_entries WHERE id = x'00ff'").fetchone() == (1,)
 
 
-def test_an_operation_that_was_harmed_is_read_from_those_kept_beside_the_database(home: Callable[[str], Home]) -> None:
+def test_an_operation_that_was_harmed_is_read_from_those_kept_beside_the_database(home):
     old = home("exchanging")
     last = list(old.shown["log"])[-3]
     harmed(old, f"UPDATE operations SET body_json = 'x' || body_json WHERE id = '{last}'")
@@ -453,9 +450,7 @@ def test_an_operation_that_was_harmed_is_read_from_those_kept_beside_the_databas
 
 
 @pytest.mark.parametrize("how", ["gone", "noise"])
-def test_of_a_damaged_database_the_newest_copy_is_taken_with_what_was_kept_since(
-    home: Callable[[str], Home], how: str
-) -> None:
+def test_of_a_damaged_database_the_newest_copy_is_taken_with_what_was_kept_since(home, how):
     old = home("exchanging")
     with contextlib.closing(sqlite3.connect(old.paths.database)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -475,7 +470,7 @@ def test_of_a_damaged_database_the_newest_copy_is_taken_with_what_was_kept_since
     assert list(old.shown["log"]) == [entry.operation.id for entry in store.log(1000)[::-1]]
 
 
-def test_a_page_of_noise_stops_it_where_there_is_no_copy(home: Callable[[str], Home]) -> None:
+def test_a_page_of_noise_stops_it_where_there_is_no_copy(home):
     old = home("exchanging")
     with contextlib.closing(sqlite3.connect(old.paths.database)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -488,7 +483,7 @@ def test_a_page_of_noise_stops_it_where_there_is_no_copy(home: Callable[[str], H
     assert old.paths.database.read_bytes() == bytes(whole)
 
 
-def test_lines_of_a_ledger_that_were_harmed_cost_themselves_alone(home: Callable[[str], Home]) -> None:
+def test_lines_of_a_ledger_that_were_harmed_cost_themselves_alone(home):
     old = home("killed")
     ledger = min((old.paths.ledger / old.id).glob("*.ledger"))
     lines = ledger.read_bytes().splitlines(keepends=True)
@@ -501,9 +496,7 @@ def test_lines_of_a_ledger_that_were_harmed_cost_themselves_alone(home: Callable
     assert texts(old.store())["ltm_1"] == "item number 1"
 
 
-def test_the_command_that_takes_it_over_says_how_much_and_what_is_not_in_it(
-    home: Callable[[str], Home], run: Run
-) -> None:
+def test_the_command_that_takes_it_over_says_how_much_and_what_is_not_in_it(home, run):
     old = home("killed")
     ledger = min((old.paths.ledger / old.id).glob("*.ledger"))
     lines = ledger.read_bytes().splitlines(keepends=True)
@@ -516,7 +509,7 @@ def test_the_command_that_takes_it_over_says_how_much_and_what_is_not_in_it(
     assert f"Warning: not taken over: ledger/{ledger.name}:1: a change that cannot be read" in told.err
 
 
-def test_an_older_schema_lacks_tables_and_is_taken_over(home: Callable[[str], Home]) -> None:
+def test_an_older_schema_lacks_tables_and_is_taken_over(home):
     old = home("exchanging")
     harmed(
         old,
@@ -559,9 +552,7 @@ for line in sys.stdin:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.crash)])
-def test_killed_at_any_step_the_old_memory_or_the_new_one_is_there_whole(
-    home: Callable[[str], Home], tmp_path: Path, every: int
-) -> None:
+def test_killed_at_any_step_the_old_memory_or_the_new_one_is_there_whole(home, tmp_path, every):
     old = home("killed")
     untouched = tmp_path / "untouched"
     shutil.copytree(old.paths.workspace.parent, untouched)
@@ -594,7 +585,7 @@ def test_killed_at_any_step_the_old_memory_or_the_new_one_is_there_whole(
     assert kinds == {True, False}
 
 
-def test_whether_it_is_due_is_asked_without_any_library() -> None:
+def test_whether_it_is_due_is_asked_without_any_library():
     code = "import sys; from nanomem_tui.store import first_edition; print('sqlalchemy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

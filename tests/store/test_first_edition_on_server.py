@@ -4,10 +4,7 @@ The database and the homes in `tests/data/first-edition-server.tar.gz` were writ
 commit b546d21d.
 """
 
-from __future__ import annotations
-
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,15 +12,12 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import Refused
-from tests.postgres_server import PostgresServer
 
 pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
 ARCHIVE = Path(__file__).parents[1] / "data" / "first-edition-server.tar.gz"
 
 
-def test_who_reads_and_who_writes_is_told_how_to_move_it(
-    tmp_path: Path, database_on_server: Callable[[], str], postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_reads_and_who_writes_is_told_how_to_move_it(tmp_path, database_on_server, postgres, monkeypatch):
     url = database_on_server()
     name = url.partition("?")[0].rpartition("/")[2]
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)

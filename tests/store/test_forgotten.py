@@ -1,9 +1,6 @@
 """What is to stay forgotten is known again, and cannot be read."""
 
-from __future__ import annotations
-
 import unicodedata
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +12,11 @@ TEXTS = ["the safe is behind the blue whale", "女儿小满每周三要接", "�
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
+def paths(tmp_path):
     return Paths(tmp_path, None, tmp_path / "nanomem")
 
 
-def test_a_text_is_met_within_another_whatever_case_and_spaces(paths: Paths) -> None:
+def test_a_text_is_met_within_another_whatever_case_and_spaces(paths):
     forgotten.add(paths, "receipt_1", {"text": TEXTS})
     kept = forgotten.load(paths)
     for text in TEXTS:
@@ -37,12 +34,12 @@ def test_a_text_is_met_within_another_whatever_case_and_spaces(paths: Paths) -> 
         ("the ＰＩＮ is 4711", "the pin is 4711"),
     ],
 )
-def test_a_text_is_met_in_whichever_form_of_unicode(paths: Paths, said: str, again: str) -> None:
+def test_a_text_is_met_in_whichever_form_of_unicode(paths, said, again):
     forgotten.add(paths, "receipt_1", {"text": [said]})
     assert forgotten.load(paths).text(f"again: {again}")
 
 
-def test_nothing_of_it_can_be_read(paths: Paths) -> None:
+def test_nothing_of_it_can_be_read(paths):
     forgotten.add(paths, "r", {"text": TEXTS, "sender": ["u7"], "session": ["telegram:7"], "id": ["ltm_1"]})
     data = (paths.data / forgotten.FILE).read_text()
     for word in ("safe", "whale", "小满", "telegram", "u7", "ltm_1"):
@@ -55,7 +52,7 @@ def test_nothing_of_it_can_be_read(paths: Paths) -> None:
     assert kept.value({"sender_id": "u8", "id": "ltm_2", "text": "fine"}) is None
 
 
-def test_lifted_it_may_come_back(paths: Paths) -> None:
+def test_lifted_it_may_come_back(paths):
     forgotten.add(paths, "one", {"text": TEXTS[:1]})
     forgotten.add(paths, "two", {"text": TEXTS[1:]})
     assert forgotten.lift(paths, "one") == 1
@@ -65,7 +62,7 @@ def test_lifted_it_may_come_back(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"salt": "zz", "marks": []}', b'{"salt": "", "marks": [[1]]}', b"\xff"])
-def test_a_damaged_file_lets_nothing_back_unseen(paths: Paths, data: bytes) -> None:
+def test_a_damaged_file_lets_nothing_back_unseen(paths, data):
     paths.data.mkdir()
     (paths.data / forgotten.FILE).write_bytes(data)
     with pytest.raises(StoreError, match="stay forgotten"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text, update
@@ -13,13 +11,12 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.language.tokens import index_tokens, tokens
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database import full_text, models
-from nanomem_tui.store.database.full_text import FullText
 from nanomem_tui.store.database.queries import CoreReading
-from nanomem_tui.store.database.reading import Reading, SqliteReading
+from nanomem_tui.store.database.reading import SqliteReading
 from nanomem_tui.store.item_index import rate
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from tests.store.stores import Store, add, delete, edit
+from tests.store.stores import add, delete, edit
 from tests.store.test_reading import Memory
 
 WORDS = {
@@ -35,7 +32,7 @@ WORDS = {
 }
 
 
-def in_several_languages(number: int, *, without: Sequence[str] = ()) -> list[str]:
+def in_several_languages(number, *, without=()):
     """Texts as people write them, none twice: a few words of one language, sometimes a word of another."""
     dice = random.Random(11)
     languages = [name for name in WORDS if name not in without]
@@ -50,22 +47,22 @@ def in_several_languages(number: int, *, without: Sequence[str] = ()) -> list[st
     return [*made]
 
 
-def of_the_samples(samples: Path) -> list[str]:
+def of_the_samples(samples):
     """Every line that the agents of the sample homes wrote into their notes."""
     files = sorted(path for path in samples.rglob("*.md") if path.is_file())
     lines = (line.strip() for path in files for line in path.read_text("utf-8", "replace").splitlines())
     return [*dict.fromkeys(line for line in lines if line)]
 
 
-def reading_of(store: Store, folder: Path) -> Reading:
+def reading_of(store, folder):
     file = folder / "nanomem.db"
     return SqliteReading(file) if file.exists() else CoreReading(store.database.reading)
 
 
-def found(store: Store, folder: Path, words: str) -> list[str]:
+def found(store, folder, words):
     """The ids that a question finds, best first."""
 
-    def ask(index: FullText, _pending: object) -> list[str]:
+    def ask(index, _pending):
         terms = tokens(words)
         rows = index.candidates(terms, lambda item: item.enabled)
         rated = rate(rows, dict.fromkeys(terms, 1.0), index.statistics(terms))
@@ -76,7 +73,7 @@ def found(store: Store, folder: Path, words: str) -> list[str]:
     return answer
 
 
-def fill(store: Store, texts: Sequence[str]) -> list[Item]:
+def fill(store, texts):
     items = [Item(f"a_{number:04}", text, scope_key=str(number)) for number, text in enumerate(texts)]
     store.perform(new_operation("import", "import", [change_of("item", None, item) for item in items]))
     return items
@@ -87,7 +84,7 @@ def fill(store: Store, texts: Sequence[str]) -> list[Item]:
     [("PREFER concise", "a_0000"), ("小满", "a_0001"), ("満", ""), ("กาแฟ", "a_0002"), ("ﾀﾞｰｸ", "a_0003"),
      ("strasse", "a_0004"), ("flush_every_updates", "a_0005"), ('(paren) " *', "a_0006"), ("🍕", "a_0007")],
 )  # fmt: skip
-def test_words_of_any_script_find_their_memory(store: Store, folder: Path, query: str, key: str) -> None:
+def test_words_of_any_script_find_their_memory(store, folder, query, key):
     texts = [
         "User prefers concise replies",
         "女儿小满 2019 年 5 月生",
@@ -99,7 +96,7 @@ def test_words_of_any_script_find_their_memory(store: Store, folder: Path, query
     assert found(store, folder, query) == ([key] if key else [])
 
 
-def test_the_index_is_in_step_with_every_change(store: Store, folder: Path) -> None:
+def test_the_index_is_in_step_with_every_change(store, folder):
     add(store, "a", "likes green tea")
     add(store, "b", "likes black tea")
     edit(store, "a", text="likes coffee")
@@ -114,14 +111,14 @@ def test_the_index_is_in_step_with_every_change(store: Store, folder: Path) -> N
 
 
 @pytest.mark.slow
-def test_words_beyond_what_a_server_takes_cost_only_themselves(store: Store, folder: Path) -> None:
+def test_words_beyond_what_a_server_takes_cost_only_themselves(store, folder):
     many = " ".join(f"word{number}" for number in range(200_000))
     fill(store, ["x" * 3_000 + " garden", many + " attic"])
     assert found(store, folder, "garden") == ["a_0000"]
     assert found(store, folder, "word17") == ["a_0001"]
 
 
-def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store: Store, folder: Path) -> None:
+def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store, folder):
     fill(store, ["Grundstücksverkehr", "Grundstücke Grundstücke", "Grundstücke", "violoncello", "o'neill"])
     with reading_of(store, folder).open() as read:
         index = full_text.full_text(read)
@@ -133,9 +130,7 @@ def test_the_nearest_and_the_longer_words_are_those_of_the_rows(store: Store, fo
         assert index.statistics(["grundstuck"]).rows_with == {"grundstuck": 2}
 
 
-def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it_anew(
-    store: Store, folder: Path, again: Callable[[], Store]
-) -> None:
+def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it_anew(store, folder, again):
     add(store, "a", "likes green tea")
     add(store, "b", "gone")
     delete(store, "b")
@@ -152,9 +147,7 @@ def test_an_index_of_another_tokenizer_is_not_asked_and_the_next_writer_makes_it
 
 
 @pytest.mark.slow
-def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_between_the_changes(
-    store: Store, folder: Path, again: Callable[[], Store]
-) -> None:
+def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_between_the_changes(store, folder, again):
     many = 2 * full_text.AT_ONCE + 500
     fill(store, [f"tea number {number}" for number in range(many)])
     marker = models.table(models.Marker)
@@ -172,13 +165,13 @@ def test_a_large_index_of_another_tokenizer_is_made_anew_a_part_at_a_time_betwee
     assert found(store, folder, "4402") == ["a_4402"]
 
 
-def test_where_the_agents_files_changed_the_index_is_not_asked(store: Store, folder: Path) -> None:
+def test_where_the_agents_files_changed_the_index_is_not_asked(store, folder):
     add(store, "a", "likes green tea")
     memory = Memory(store, reading_of(store, folder), database_is_all=False)
     assert lookup.full_text(memory, lambda *_: "found") is None
 
 
-def test_rows_that_are_loaded_are_given_as_they_are_in_ram(store: Store, folder: Path) -> None:
+def test_rows_that_are_loaded_are_given_as_they_are_in_ram(store, folder):
     add(store, "a", "likes green tea")
     store.snapshot.count("item", "a", 5, "2026-03-02T10:00:00+00:00")
     memory = Memory(store, reading_of(store, folder), loaded=True)
@@ -186,11 +179,11 @@ def test_rows_that_are_loaded_are_given_as_they_are_in_ram(store: Store, folder:
     assert [row.hits for row in rows or []] == [5]
 
 
-def test_what_is_not_accepted_takes_no_place_from_what_is(store: Store, folder: Path) -> None:
+def test_what_is_not_accepted_takes_no_place_from_what_is(store, folder):
     items = fill(store, [f"tea number {number}" for number in range(700)])
     seen: list[str] = []
 
-    def accept(item: Item) -> bool:
+    def accept(item):
         seen.append(item.id)
         return len(seen) > 690
 
@@ -201,7 +194,7 @@ def test_what_is_not_accepted_takes_no_place_from_what_is(store: Store, folder: 
     assert [row.id for row in rows or []] == seen[690:]
 
 
-def questions(texts: Sequence[str], number: int) -> Iterator[list[str]]:
+def questions(texts, number):
     """Words that are looked for: some of one or two texts, and slips of them."""
     dice = random.Random(5)
     for _ in range(number):
@@ -211,9 +204,7 @@ def questions(texts: Sequence[str], number: int) -> Iterator[list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["samples", "generated"])
-def test_what_the_index_finds_is_what_a_look_at_every_row_finds(
-    store: Store, folder: Path, samples: Path, source: str
-) -> None:
+def test_what_the_index_finds_is_what_a_look_at_every_row_finds(store, folder, samples, source):
     texts = of_the_samples(samples) if source == "samples" else in_several_languages(2_000)
     items = fill(store, texts)
     assert len(items) > 300

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanomem_tui.agents.git import Commit
 from nanomem_tui.agents.git_history import GitHistory, LineOrigin, blame, line_places
 from tests.store.git_samples import git, needs_git, sample
 
@@ -25,7 +23,7 @@ texts = st.lists(few, max_size=30) | st.lists(many, max_size=60)
 
 
 @st.composite
-def reworked(draw: st.DrawFn, lines: list[str]) -> list[str]:
+def reworked(draw, lines):
     """The lines after an edit as people and Dreams make them: added, taken out, reworded, moved, sorted."""
     lines = list(lines)
     for _ in range(draw(st.integers(0, 4))):
@@ -50,7 +48,7 @@ def reworked(draw: st.DrawFn, lines: list[str]) -> list[str]:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[tuple[bytes, tuple[int, ...]]]:
+def histories(draw):
     """Commits, the first first: the file, and the numbers of its parents."""
     versions = [draw(texts)]
     commits: list[tuple[bytes, tuple[int, ...]]] = []
@@ -63,7 +61,7 @@ def histories(draw: st.DrawFn) -> list[tuple[bytes, tuple[int, ...]]]:
     return commits
 
 
-def made(folder: Path, commits: list[tuple[bytes, tuple[int, ...]]]) -> GitHistory:
+def made(folder, commits):
     """A repository of these commits, the last of them its head."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
@@ -81,19 +79,17 @@ def made(folder: Path, commits: list[tuple[bytes, tuple[int, ...]]]) -> GitHisto
     return GitHistory(folder / ".git")
 
 
-def never(_: Commit) -> bool:
+def never(_):
     return False
 
 
-def writers(history: GitHistory, sha: str | None = None, file: str = FILE) -> list[str]:
+def writers(history, sha=None, file=FILE):
     return [line.by for line in blame(history, sha or history.head() or "", file, never)]
 
 
 @AT_EASE
 @given(commits=histories())
-def test_a_line_stands_in_every_version_since_the_commit_that_is_named(
-    tmp_path_factory: pytest.TempPathFactory, commits: list[tuple[bytes, tuple[int, ...]]]
-) -> None:
+def test_a_line_stands_in_every_version_since_the_commit_that_is_named(tmp_path_factory, commits):
     history = made(tmp_path_factory.mktemp("line") / "repository", commits)
     lines = commits[-1][0].decode().splitlines()
     numbers = {commit.sha: number for number, commit in enumerate(reversed(history.commits()))}
@@ -108,7 +104,7 @@ def test_a_line_stands_in_every_version_since_the_commit_that_is_named(
 
 @AT_EASE
 @given(old=texts, data=st.data())
-def test_a_line_that_is_kept_is_the_same_line(old: list[str], data: st.DataObject) -> None:
+def test_a_line_that_is_kept_is_the_same_line(old, data):
     new = data.draw(reworked(old))
     found = line_places(old, new)
     kept = [place for place in found if place is not None]
@@ -119,14 +115,14 @@ def test_a_line_that_is_kept_is_the_same_line(old: list[str], data: st.DataObjec
 
 @pytest.mark.parametrize("name", ["nb035", "v0_1_5"])
 @pytest.mark.parametrize("file", ["SOUL.md", "USER.md", "memory/MEMORY.md"])
-def test_the_files_of_real_agents_are_blamed_as_git_does(tmp_path: Path, name: str, file: str) -> None:
+def test_the_files_of_real_agents_are_blamed_as_git_does(tmp_path, name, file):
     paths = sample(name, tmp_path)
     history = GitHistory(paths.workspace / ".git")
     said = git(paths.workspace, "blame", "--line-porcelain", "HEAD", "--", file)
     assert writers(history, file=file) == re.findall(r"^([0-9a-f]{40}) \d+ \d+", said, re.MULTILINE)
 
 
-def test_behind_a_shallow_history_the_oldest_commit_that_is_there_has_the_line(tmp_path: Path) -> None:
+def test_behind_a_shallow_history_the_oldest_commit_that_is_there_has_the_line(tmp_path):
     history = made(tmp_path / "r", [(b"a\n", ()), (b"a\nb\n", (0,)), (b"a\nb\nc\n", (1,))])
     newest, middle, oldest = (commit.sha for commit in history.commits())
     git(tmp_path / "r", "repack", "-adq")
@@ -140,7 +136,7 @@ def test_behind_a_shallow_history_the_oldest_commit_that_is_there_has_the_line(t
     assert writers(GitHistory(tmp_path / "r/.git"), newest) == [middle, middle, newest]
 
 
-def test_a_line_that_was_brought_back_is_first_written_by_who_wrote_it(tmp_path: Path) -> None:
+def test_a_line_that_was_brought_back_is_first_written_by_who_wrote_it(tmp_path):
     versions = [b"a\nb\n", b"a\nb\nc\n", b"a\n", b"a\nb\nc\nnew\n"]
     history = made(tmp_path / "r", [(data, (number - 1,) if number else ()) for number, data in enumerate(versions)])
     back, _, second, first = (commit.sha for commit in history.commits())
@@ -153,7 +149,7 @@ def test_a_line_that_was_brought_back_is_first_written_by_who_wrote_it(tmp_path:
     ]
 
 
-def test_a_line_that_a_merge_brought_is_of_the_merge_as_in_the_log(tmp_path: Path) -> None:
+def test_a_line_that_a_merge_brought_is_of_the_merge_as_in_the_log(tmp_path):
     history = made(tmp_path / "r", [(b"a\n", ()), (b"a\nb\n", (0,)), (b"x\na\n", (0,)), (b"x\na\nb\n", (1, 2))])
     merged, second, first = (commit.sha for commit in history.commits())
     assert writers(history) == [merged, first, second]

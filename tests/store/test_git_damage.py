@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,22 +11,21 @@ from nanomem_tui.agents import git as agents_git
 from nanomem_tui.agents import git_history
 from nanomem_tui.agents.git import DamagedGit, Head
 from nanomem_tui.agents.git_history import GitHistory
-from nanomem_tui.core.paths import Paths
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git
 
 
-def opened(paths: Paths) -> GitHistory:
+def opened(paths):
     history = GitHistory.open(paths)
     assert history is not None
     return history
 
 
-def ended(work: Callable[[], object]) -> bool:
+def ended(work):
     """Whether `work` ends, however, before long: one that waits for a pipe never does."""
 
-    def run() -> None:
+    def run():
         with pytest.raises(Exception, match=r".*"):
             work()
             raise ValueError
@@ -41,7 +37,7 @@ def ended(work: Callable[[], object]) -> bool:
 
 
 @pytest.mark.parametrize("content", [b"", b"junk\n"])
-def test_damaged_packed_refs_are_told_when_a_commit_is_made(tmp_path: Path, content: bytes) -> None:
+def test_damaged_packed_refs_are_told_when_a_commit_is_made(tmp_path, content):
     paths = small(tmp_path)
     (paths.workspace / ".git/packed-refs").write_bytes(content)
     with pytest.raises(DamagedGit, match="the branches of the git repository cannot be read"):
@@ -49,7 +45,7 @@ def test_damaged_packed_refs_are_told_when_a_commit_is_made(tmp_path: Path, cont
     assert not list((paths.workspace / ".git").rglob("*.lock"))
 
 
-def test_a_file_in_the_place_of_the_packs_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_packs_is_told(tmp_path):
     paths = small(tmp_path)
     head = opened(paths).head() or ""
     packs, loose = paths.workspace / ".git/objects/pack", paths.workspace / ".git/objects" / head[:2] / head[2:]
@@ -62,9 +58,7 @@ def test_a_file_in_the_place_of_the_packs_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"junk\n", None])
-def test_a_branch_that_cannot_be_read_is_never_taken_from_older_packed_refs(
-    tmp_path: Path, content: bytes | None
-) -> None:
+def test_a_branch_that_cannot_be_read_is_never_taken_from_older_packed_refs(tmp_path, content):
     paths = small(tmp_path)
     git(paths.workspace, "pack-refs", "--all")
     history = opened(paths)
@@ -82,15 +76,13 @@ def test_a_branch_that_cannot_be_read_is_never_taken_from_older_packed_refs(
     assert history.head() is not None
 
 
-def test_an_index_that_is_interrupted_while_it_is_written_stays_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_is_interrupted_while_it_is_written_stays_as_it_was(tmp_path, monkeypatch):
     import dulwich.index
 
     paths = small(tmp_path)
     index = (paths.workspace / ".git/index").read_bytes()
 
-    def interrupted(file: Any, *_: object, **__: object) -> None:
+    def interrupted(file, *_, **__):
         file.write(b"DIRC half of it")
         raise KeyboardInterrupt
 
@@ -103,7 +95,7 @@ def test_an_index_that_is_interrupted_while_it_is_written_stays_as_it_was(
 
 @pytest.mark.parametrize("name", ["HEAD", "refs/heads/main", "refs/heads/other", "packed-refs", "index", "logs/HEAD",
                                   "object", "worktrees/x/HEAD"])  # fmt: skip
-def test_a_pipe_in_the_place_of_a_file_of_git_blocks_nobody(tmp_path: Path, name: str) -> None:
+def test_a_pipe_in_the_place_of_a_file_of_git_blocks_nobody(tmp_path, name):
     paths = small(tmp_path)
     history = opened(paths)
     head = history.head() or ""
@@ -118,7 +110,7 @@ def test_a_pipe_in_the_place_of_a_file_of_git_blocks_nobody(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("noted", ["refs/heads/away/main", "\udcff", "index"])
-def test_a_note_removes_no_lock_outside_of_the_repository_and_stops_no_commit(tmp_path: Path, noted: str) -> None:
+def test_a_note_removes_no_lock_outside_of_the_repository_and_stops_no_commit(tmp_path, noted):
     paths = small(tmp_path)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -131,7 +123,7 @@ def test_a_note_removes_no_lock_outside_of_the_repository_and_stops_no_commit(tm
     assert (outside / "main.lock").exists()
 
 
-def test_a_branch_that_was_left_meanwhile_gets_no_commit(tmp_path: Path) -> None:
+def test_a_branch_that_was_left_meanwhile_gets_no_commit(tmp_path):
     paths = small(tmp_path)
     git_dir = paths.workspace / ".git"
     head = agents_git.read_head(git_dir)
@@ -142,9 +134,7 @@ def test_a_branch_that_was_left_meanwhile_gets_no_commit(tmp_path: Path) -> None
     assert agents_git.move_branch(git_dir, Head("refs/heads/other", head.sha), first) is True
 
 
-def test_an_object_that_is_there_is_fsynced_and_an_empty_one_is_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_object_that_is_there_is_fsynced_and_an_empty_one_is_written_again(tmp_path, monkeypatch):
     paths = small(tmp_path)
     there, empty = (git(paths.workspace, "hash-object", "-w", "--stdin", given=text).strip() for text in ("x\n", "y\n"))
     path = paths.workspace / ".git/objects" / empty[:2] / empty[2:]
@@ -158,7 +148,7 @@ def test_an_object_that_is_there_is_fsynced_and_an_empty_one_is_written_again(
     assert git(paths.workspace, "show", "HEAD:SOUL.md") == "y\n"
 
 
-def test_a_folder_without_a_head_among_the_worktrees_hides_no_ref(tmp_path: Path) -> None:
+def test_a_folder_without_a_head_among_the_worktrees_hides_no_ref(tmp_path):
     paths = small(tmp_path)
     (paths.workspace / ".git/worktrees/pruned").mkdir(parents=True)
     assert "refs/heads/main" in agents_git.refs(paths.workspace / ".git")

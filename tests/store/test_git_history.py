@@ -6,9 +6,7 @@ import gc
 import os
 import stat
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,22 +14,20 @@ from nanomem_tui.agents import git as agents_git
 from nanomem_tui.agents import git_history
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, NotFound, Refused
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from tests.store.git_samples import git, needs_git, sample, small, write
 
 pytestmark = needs_git
 
 
-def opened(paths: Paths) -> GitHistory:
+def opened(paths):
     history = GitHistory.open(paths)
     assert history is not None
     return history
 
 
 @pytest.mark.parametrize(("name", "commits", "dreams"), [("nb035", 22, 20), ("v0_1_5", 13, 11)])
-def test_the_commits_of_real_agents_are_those_that_git_lists(
-    tmp_path: Path, name: str, commits: int, dreams: int
-) -> None:
+def test_the_commits_of_real_agents_are_those_that_git_lists(tmp_path, name, commits, dreams):
     paths = sample(name, tmp_path)
     found = opened(paths).commits()
     log = git(paths.workspace, "log", "--format=%H|%an <%ae>|%s|%ct").strip().split("\n")
@@ -43,7 +39,7 @@ def test_the_commits_of_real_agents_are_those_that_git_lists(
 
 
 @pytest.mark.parametrize("name", ["nb035", "v0_1_5"])
-def test_the_line_counts_are_those_of_git(tmp_path: Path, name: str) -> None:
+def test_the_line_counts_are_those_of_git(tmp_path, name):
     paths = sample(name, tmp_path)
     for commit in opened(paths).commits():
         rows = git(paths.workspace, "show", "--numstat", "--format=", commit.sha).strip().split("\n")
@@ -51,7 +47,7 @@ def test_the_line_counts_are_those_of_git(tmp_path: Path, name: str) -> None:
         assert {s.path: (s.added, s.removed) for s in commit.files} == expected
 
 
-def test_the_cursor_and_the_entries_of_each_dream_are_told(tmp_path: Path) -> None:
+def test_the_cursor_and_the_entries_of_each_dream_are_told(tmp_path):
     history = opened(sample("nb035", tmp_path))
     dream = history.commit("51617caa")
     assert (dream.cursor_before, dream.cursor_after, dream.entries) == (252, 265, 13)
@@ -61,7 +57,7 @@ def test_the_cursor_and_the_entries_of_each_dream_are_told(tmp_path: Path) -> No
     assert [d.path for d in history.diff("51617caa")] == ["USER.md", "memory/.dream_cursor"]
 
 
-def test_a_short_id_of_an_old_release_is_decoded(tmp_path: Path) -> None:
+def test_a_short_id_of_an_old_release_is_decoded(tmp_path):
     history = opened(sample("v0_1_5", tmp_path))
     assert history.commit("33353532").short == "355216c5"
     assert history.commit("355216c541147791a5eca3a02280bcae66b643aa").short == "355216c5"
@@ -70,7 +66,7 @@ def test_a_short_id_of_an_old_release_is_decoded(tmp_path: Path) -> None:
             history.commit(wrong)
 
 
-def test_a_diff_shows_the_texts_and_hunks_of_a_commit(tmp_path: Path) -> None:
+def test_a_diff_shows_the_texts_and_hunks_of_a_commit(tmp_path):
     paths = small(tmp_path)
     history = opened(paths)
     user = next(d for d in history.diff(history.commits()[0].sha) if d.path == "USER.md")
@@ -81,7 +77,7 @@ def test_a_diff_shows_the_texts_and_hunks_of_a_commit(tmp_path: Path) -> None:
     assert history.file_at(history.commits()[1].sha, "memory/.dream_cursor") is None
 
 
-def test_packed_objects_and_packed_refs_are_read_and_extended(tmp_path: Path) -> None:
+def test_packed_objects_and_packed_refs_are_read_and_extended(tmp_path):
     paths = sample("nb035", tmp_path)
     git(paths.workspace, "gc", "-q", "--prune=now")
     git(paths.workspace, "pack-refs", "--all")
@@ -94,7 +90,7 @@ def test_packed_objects_and_packed_refs_are_read_and_extended(tmp_path: Path) ->
     assert git(paths.workspace, "fsck", "--strict", "--full") == ""
 
 
-def test_a_commit_of_ours_is_right_for_git_and_leaves_a_clean_status(tmp_path: Path) -> None:
+def test_a_commit_of_ours_is_right_for_git_and_leaves_a_clean_status(tmp_path):
     paths = sample("nb035", tmp_path)
     before = git(paths.workspace, "status", "--porcelain")
     history = opened(paths)
@@ -119,7 +115,7 @@ def test_a_commit_of_ours_is_right_for_git_and_leaves_a_clean_status(tmp_path: P
     assert not list(paths.workspace.rglob("*nanomem*tmp"))
 
 
-def test_the_agents_own_way_to_commit_works_after_ours(tmp_path: Path) -> None:
+def test_the_agents_own_way_to_commit_works_after_ours(tmp_path):
     """Stage the tracked files with dulwich, look at the status, commit: what the agent does after a Dream."""
     from dulwich import porcelain
 
@@ -136,7 +132,7 @@ def test_the_agents_own_way_to_commit_works_after_ours(tmp_path: Path) -> None:
     assert opened(paths).file_at(newest.sha, "USER.md") == b"ours\n"
 
 
-def test_an_entry_that_a_person_staged_stays_staged(tmp_path: Path) -> None:
+def test_an_entry_that_a_person_staged_stays_staged(tmp_path):
     paths = small(tmp_path)
     write(paths.workspace, {"USER.md": "staged\n"})
     git(paths.workspace, "add", "USER.md")
@@ -145,7 +141,7 @@ def test_an_entry_that_a_person_staged_stays_staged(tmp_path: Path) -> None:
     assert git(paths.workspace, "show", ":SOUL.md") == "ours\n"
 
 
-def test_a_removed_file_leaves_tree_and_index(tmp_path: Path) -> None:
+def test_a_removed_file_leaves_tree_and_index(tmp_path):
     paths = small(tmp_path)
     (paths.workspace / "memory/.dream_cursor").unlink()
     (paths.workspace / "memory/MEMORY.md").unlink()
@@ -154,13 +150,13 @@ def test_a_removed_file_leaves_tree_and_index(tmp_path: Path) -> None:
     assert git(paths.workspace, "status", "--porcelain") == ""
 
 
-def test_nothing_to_commit_leaves_head(tmp_path: Path) -> None:
+def test_nothing_to_commit_leaves_head(tmp_path):
     history = opened(small(tmp_path))
     assert history.commit_files({"SOUL.md": b"# Soul\n- calm\n"}, "nanomem: same") == history.head()
     assert len(history.commits()) == 2
 
 
-def test_a_held_index_lock_stops_no_commit_and_stays(tmp_path: Path) -> None:
+def test_a_held_index_lock_stops_no_commit_and_stays(tmp_path):
     paths = small(tmp_path)
     held = paths.workspace / ".git/index.lock"
     held.write_bytes(b"")
@@ -171,7 +167,7 @@ def test_a_held_index_lock_stops_no_commit_and_stays(tmp_path: Path) -> None:
     assert (paths.workspace / ".git/index").read_bytes() == index
 
 
-def test_a_foreign_ref_lock_refuses_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_ref_lock_refuses_and_stays(tmp_path, monkeypatch):
     paths = small(tmp_path)
     held = paths.workspace / ".git/refs/heads/main.lock"
     held.write_bytes(b"")
@@ -183,7 +179,7 @@ def test_a_foreign_ref_lock_refuses_and_stays(tmp_path: Path, monkeypatch: pytes
     assert opened(paths).head() == head
 
 
-def test_a_detached_head_moves_and_the_branch_stays(tmp_path: Path) -> None:
+def test_a_detached_head_moves_and_the_branch_stays(tmp_path):
     paths = small(tmp_path)
     git(paths.workspace, "checkout", "-q", "--detach")
     branch = git(paths.workspace, "rev-parse", "main")
@@ -193,14 +189,12 @@ def test_a_detached_head_moves_and_the_branch_stays(tmp_path: Path) -> None:
     assert git(paths.workspace, "symbolic-ref", "-q", "HEAD", check=False) == ""
 
 
-def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_changed(tmp_path, monkeypatch):
     paths = small(tmp_path)
     history = opened(paths)
     real = agents_git.move_branch
 
-    def late(*given: Any) -> bool:
+    def late(*given):
         """Somebody is quicker, once."""
         monkeypatch.setattr(agents_git, "move_branch", real)
         opened(paths).commit_files({"SOUL.md": f"agent {len(history.commits())}\n".encode()}, "dream: other")
@@ -217,10 +211,10 @@ def test_when_head_moves_meanwhile_the_commit_goes_on_top_unless_the_file_change
     assert history.file_at(history.head() or "", "SOUL.md") != b"ours\n"
 
 
-def test_two_writers_lose_no_commit(tmp_path: Path) -> None:
+def test_two_writers_lose_no_commit(tmp_path):
     paths = small(tmp_path)
 
-    def work(name: str) -> None:
+    def work(name):
         history = opened(paths)
         for number in range(8):
             history.commit_files({name: f"{name} {number}\n".encode()}, f"nanomem: {name} {number}")
@@ -234,7 +228,7 @@ def test_two_writers_lose_no_commit(tmp_path: Path) -> None:
     assert git(paths.workspace, "fsck", "--strict", "--no-dangling") == ""
 
 
-def test_planted_hooks_filters_monitors_and_includes_never_run(tmp_path: Path) -> None:
+def test_planted_hooks_filters_monitors_and_includes_never_run(tmp_path):
     paths = small(tmp_path)
     trap = tmp_path / "trap"
     script = f"#!/bin/sh\ntouch {trap}\n"
@@ -276,9 +270,9 @@ def test_planted_hooks_filters_monitors_and_includes_never_run(tmp_path: Path) -
         lambda g: [p.chmod(0o644) or p.write_bytes(b"junk") for p in (g / "objects").rglob("*") if len(p.name) == 38],
     ],
 )  # fmt: skip
-def test_a_broken_repository_is_a_problem_and_no_crash(tmp_path: Path, plant: object) -> None:
+def test_a_broken_repository_is_a_problem_and_no_crash(tmp_path, plant):
     paths = small(tmp_path)
-    plant(paths.workspace / ".git")  # type: ignore[operator]
+    plant(paths.workspace / ".git")
     found = git_history.find_repository(paths)
     assert found.history is None
     assert [problem.where for problem in found.problems] == [".git"]
@@ -289,9 +283,7 @@ def test_a_broken_repository_is_a_problem_and_no_crash(tmp_path: Path, plant: ob
 @needs_git
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: data[:20], lambda _: b""])
 @pytest.mark.parametrize("suffix", ["pack", "idx"])
-def test_a_cut_pack_is_a_damaged_repository_and_its_file_is_named(
-    tmp_path: Path, suffix: str, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_cut_pack_is_a_damaged_repository_and_its_file_is_named(tmp_path, suffix, damage):
     paths = small(tmp_path)
     git(paths.workspace, "gc", "-q")
     pack = next((paths.workspace / ".git/objects/pack").glob(f"*.{suffix}"))
@@ -305,7 +297,7 @@ def test_a_cut_pack_is_a_damaged_repository_and_its_file_is_named(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_head_that_names_another_branch_hides_no_history(tmp_path: Path, packed: bool) -> None:
+def test_a_head_that_names_another_branch_hides_no_history(tmp_path, packed):
     """One flipped bit in HEAD: `refs/heads/main` becomes `refs/heads/lain`, which git takes for a new branch."""
     paths = small(tmp_path)
     if packed:
@@ -319,7 +311,7 @@ def test_a_head_that_names_another_branch_hides_no_history(tmp_path: Path, packe
     assert len(opened(paths).commits()) == 2
 
 
-def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_path: Path) -> None:
+def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_path):
     paths = small(tmp_path)
     (paths.workspace / ".git").rename(tmp_path / "outside")
     (paths.workspace / ".git").write_text(f"gitdir: {tmp_path}/outside\n")
@@ -329,12 +321,12 @@ def test_a_git_file_and_a_git_link_out_of_the_workspace_are_not_followed(tmp_pat
     assert "leads out" in git_history.find_repository(paths).problems[0].what
 
 
-def test_without_a_repository_there_is_neither_history_nor_problem(tmp_path: Path) -> None:
+def test_without_a_repository_there_is_neither_history_nor_problem(tmp_path):
     (tmp_path / "memory").mkdir()
     assert git_history.find_repository(find_workspace(tmp_path)) == git_history.Repository(None)
 
 
-def test_a_shallow_or_damaged_past_shows_what_can_be_read(tmp_path: Path) -> None:
+def test_a_shallow_or_damaged_past_shows_what_can_be_read(tmp_path):
     paths = small(tmp_path)
     first = opened(paths).commits()[1].sha
     lost = paths.workspace / ".git/objects" / first[:2] / first[2:]
@@ -342,7 +334,7 @@ def test_a_shallow_or_damaged_past_shows_what_can_be_read(tmp_path: Path) -> Non
     assert [commit.subject for commit in opened(paths).commits()] == ["dream: manual run"]
 
 
-def test_a_repository_inside_memory_is_read_and_extended(tmp_path: Path) -> None:
+def test_a_repository_inside_memory_is_read_and_extended(tmp_path):
     memory = tmp_path / "workspace/memory"
     memory.mkdir(parents=True)
     (memory / "MEMORY.md").write_text("# M\n")
@@ -361,7 +353,7 @@ def test_a_repository_inside_memory_is_read_and_extended(tmp_path: Path) -> None
 
 
 @needs_git
-def test_files_beside_memory_md_in_a_repository_inside_memory_move_none_of_its_files(tmp_path: Path) -> None:
+def test_files_beside_memory_md_in_a_repository_inside_memory_move_none_of_its_files(tmp_path):
     workspace = tmp_path / "workspace"
     memory = workspace / "memory"
     memory.mkdir(parents=True)
@@ -381,7 +373,7 @@ def test_files_beside_memory_md_in_a_repository_inside_memory_move_none_of_its_f
     assert git(memory, "show", "HEAD:MEMORY.md") == "# M\n- ours\n"
 
 
-def test_init_makes_the_repository_as_the_agent_does(tmp_path: Path) -> None:
+def test_init_makes_the_repository_as_the_agent_does(tmp_path):
     workspace = tmp_path / "workspace"
     (workspace / "memory").mkdir(parents=True)
     write(workspace, {"SOUL.md": "s\n", "memory/MEMORY.md": "m", ".gitignore": "*.pyc"})
@@ -402,14 +394,14 @@ def test_init_makes_the_repository_as_the_agent_does(tmp_path: Path) -> None:
     assert len(again.commits()) == 1
 
 
-def test_init_makes_no_repository_inside_another(tmp_path: Path) -> None:
+def test_init_makes_no_repository_inside_another(tmp_path):
     (tmp_path / "workspace/memory").mkdir(parents=True)
     (tmp_path / ".git").mkdir()
     assert GitHistory.init(find_workspace(tmp_path / "workspace")) is None
     assert not (tmp_path / "workspace/.git").exists()
 
 
-def test_a_branch_name_never_leaves_the_refs(tmp_path: Path) -> None:
+def test_a_branch_name_never_leaves_the_refs(tmp_path):
     paths = small(tmp_path)
     for ref in ("refs/heads/..", "refs/heads/a..b", "refs/../HEAD", "refs/heads/x.lock", "refs/heads/.hidden",
                 "/etc/passwd", "refs/heads/", "refs/heads/@{x", "index"):  # fmt: skip
@@ -417,7 +409,7 @@ def test_a_branch_name_never_leaves_the_refs(tmp_path: Path) -> None:
         assert git_history.find_repository(paths).history is None, ref
 
 
-def test_a_lock_that_is_let_go_is_waited_for(tmp_path: Path) -> None:
+def test_a_lock_that_is_let_go_is_waited_for(tmp_path):
     paths = small(tmp_path)
     held = paths.workspace / ".git/refs/heads/main.lock"
     held.write_bytes(b"")
@@ -429,7 +421,7 @@ def test_a_lock_that_is_let_go_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["refs/heads/main", "index"])
-def test_the_lock_that_a_killed_process_of_ours_noted_is_taken_away(tmp_path: Path, name: str) -> None:
+def test_the_lock_that_a_killed_process_of_ours_noted_is_taken_away(tmp_path, name):
     paths = small(tmp_path)
     (paths.workspace / ".git/nanomem-locks").write_text(name)
     (paths.workspace / f".git/{name}.lock").write_bytes(b"")
@@ -439,7 +431,7 @@ def test_the_lock_that_a_killed_process_of_ours_noted_is_taken_away(tmp_path: Pa
 
 
 @pytest.mark.parametrize("age", [-60, 60])
-def test_a_lock_of_another_program_stays_whatever_we_noted(tmp_path: Path, age: int) -> None:
+def test_a_lock_of_another_program_stays_whatever_we_noted(tmp_path, age):
     paths = small(tmp_path)
     held, note = paths.workspace / ".git/index.lock", paths.workspace / ".git/nanomem-locks"
     note.write_text("index")
@@ -449,7 +441,7 @@ def test_a_lock_of_another_program_stays_whatever_we_noted(tmp_path: Path, age: 
     assert held.exists()
 
 
-def test_the_half_written_object_of_a_killed_process_is_written_again(tmp_path: Path) -> None:
+def test_the_half_written_object_of_a_killed_process_is_written_again(tmp_path):
     paths = small(tmp_path)
     sha = git(paths.workspace, "hash-object", "--stdin", given="x\n").strip()
     left = paths.workspace / ".git/objects" / sha[:2] / f"{sha[2:]}.lock"
@@ -461,7 +453,7 @@ def test_the_half_written_object_of_a_killed_process_is_written_again(tmp_path: 
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
-def test_an_index_of_any_version_is_brought_up_to_date(tmp_path: Path, version: str) -> None:
+def test_an_index_of_any_version_is_brought_up_to_date(tmp_path, version):
     paths = small(tmp_path)
     git(paths.workspace, "status")
     git(paths.workspace, "update-index", "--index-version", version)
@@ -469,7 +461,7 @@ def test_an_index_of_any_version_is_brought_up_to_date(tmp_path: Path, version: 
     assert git(paths.workspace, "write-tree").strip() == git(paths.workspace, "rev-parse", "HEAD^{tree}").strip()
 
 
-def test_an_index_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_read_is_left_as_it_is(tmp_path):
     paths = small(tmp_path)
     index = paths.workspace / ".git/index"
     index.write_bytes(b"junk")
@@ -478,12 +470,12 @@ def test_an_index_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
     assert index.read_bytes() == b"junk"
 
 
-def test_objects_are_on_disk_before_the_branch_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_are_on_disk_before_the_branch_moves(tmp_path, monkeypatch):
     paths = small(tmp_path)
     order: list[str] = []
     real_fsync, real_replace = os.fsync, os.replace
 
-    def name(handle: int) -> str:
+    def name(handle):
         return os.readlink(f"/proc/self/fd/{handle}").split(".git/")[-1]
 
     monkeypatch.setattr(os, "fsync", lambda h: (order.append("sync " + name(h)), real_fsync(h))[1])

@@ -1,9 +1,6 @@
 """The file that keeps the id of a workspace: damaged, it hides no memory; the database tells the id."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ DAMAGE = [b"", b"\0" * 16, b"\xff\xfe", b"0123456789abcdef", b"../../etc"]
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """A memory that began elsewhere: only the file tells its id."""
     began = make_home(tmp_path / "began")
     with open_workspace(began) as ws:
@@ -24,14 +21,14 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "moved" / began.relative_to(tmp_path / "began")
 
 
-def texts(workspace: Path) -> set[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return {item.text for item in ws.items.all()}
 
 
 @pytest.mark.sqlite("the database beside the file tells the id; on a server it is found by it")
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_id_hides_nothing_and_is_told_until_it_is_mended(workspace: Path, damage: bytes) -> None:
+def test_a_damaged_id_hides_nothing_and_is_told_until_it_is_mended(workspace, damage):
     with open_workspace(workspace) as ws:
         file, whole = ws.paths.own_id, ws.paths.own_id.read_bytes()
     file.write_bytes(damage)
@@ -48,7 +45,7 @@ def test_a_damaged_id_hides_nothing_and_is_told_until_it_is_mended(workspace: Pa
         assert ws.problems() == []
 
 
-def test_where_the_file_is_damaged_and_nothing_tells_the_id_none_is_shown(workspace: Path) -> None:
+def test_where_the_file_is_damaged_and_nothing_tells_the_id_none_is_shown(workspace):
     with open_workspace(workspace) as ws:
         file, database = ws.paths.own_id, ws.paths.database
     file.write_bytes(b"")

@@ -1,30 +1,26 @@
 """An operation of thousands of rows is listed, looked into and taken back without being read whole each time."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 MANY = 3_000
 HOSTILE = 'says ["item","row_7",null] and "changes":[ and ]}],"meta":{} \\ “so” ]'
 
 
-def text(number: int) -> str:
+def text(number):
     return f"{number}: {HOSTILE} {'x' * 300}"
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Workspace:
+def ws(tmp_path):
     home = make_home(tmp_path, items=0)
     with open_workspace(home) as made:
         rows = [Item(f"row_{number}", text(number), updated_at="2026-01-01T00:00:00+00:00") for number in range(MANY)]
@@ -35,12 +31,12 @@ def ws(tmp_path: Path) -> Workspace:
     return open_workspace(home)
 
 
-def imported(ws: Workspace) -> Operation:
+def imported(ws):
     return next(entry.operation for entry in ws.log() if entry.operation.label == "import many")
 
 
 @pytest.mark.slow
-def test_a_list_says_all_of_it_and_reads_little(ws: Workspace) -> None:
+def test_a_list_says_all_of_it_and_reads_little(ws):
     ws.log(limit=1)
     tracemalloc.start()
     found = imported(ws)
@@ -56,7 +52,7 @@ def test_a_list_says_all_of_it_and_reads_little(ws: Workspace) -> None:
 
 
 @pytest.mark.slow
-def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
+def test_one_thing_of_it_is_found_without_the_others(ws):
     entries = ws.items.history("row_7")
     assert [entry.operation.kind for entry in entries] == ["items.edit", "memory.import"]
     [change] = entries[1].operation.changes_of("row_7")
@@ -69,7 +65,7 @@ def test_one_thing_of_it_is_found_without_the_others(ws: Workspace) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
-def test_the_keys_of_it_are_known_without_what_became_of_them(ws: Workspace) -> None:
+def test_the_keys_of_it_are_known_without_what_became_of_them(ws):
     found = imported(ws)
     tracemalloc.start()
     keys = found.keys()
@@ -81,7 +77,7 @@ def test_the_keys_of_it_are_known_without_what_became_of_them(ws: Workspace) -> 
 
 
 @pytest.mark.slow
-def test_its_first_changes_and_all_of_them_are_those_that_were_made(ws: Workspace) -> None:
+def test_its_first_changes_and_all_of_them_are_those_that_were_made(ws):
     first = imported(ws).changes[:100]
     whole = list(imported(ws).changes)
     assert (len(first), len(whole)) == (100, MANY)
@@ -92,7 +88,7 @@ def test_its_first_changes_and_all_of_them_are_those_that_were_made(ws: Workspac
 
 
 @pytest.mark.slow
-def test_it_is_taken_back_and_done_again(ws: Workspace) -> None:
+def test_it_is_taken_back_and_done_again(ws):
     ws.undo()
     ws.undo()
     assert ws.items.count()["total"] == 0
@@ -109,7 +105,7 @@ def test_it_is_taken_back_and_done_again(ws: Workspace) -> None:
     again.close()
 
 
-def test_a_list_of_imports_reads_nothing_of_what_they_touched(tmp_path: Path) -> None:
+def test_a_list_of_imports_reads_nothing_of_what_they_touched(tmp_path):
     with open_workspace(tmp_path) as ws:
         for start in range(0, 600, 200):
             rows = [Item(id=f"ltm_{start + n}", text="word " * 200) for n in range(200)]

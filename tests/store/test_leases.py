@@ -1,18 +1,15 @@
 """One of all processes does a piece of work; who dies lets go of it when its lease lapses."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui.store.database import bookkeeping
-from tests.store.stores import PROCESS, Store, open_store
+from tests.store.stores import PROCESS, open_store
 
 HOLD = """
 import time
@@ -23,7 +20,7 @@ with bookkeeping.lease(store.database, "dream", seconds=1.5) as mine:
 """
 
 
-def test_only_one_gets_a_piece_of_work_and_the_next_when_it_is_done(store: Store, folder: Path) -> None:
+def test_only_one_gets_a_piece_of_work_and_the_next_when_it_is_done(store, folder):
     other = open_store(folder)
     with bookkeeping.lease(store.database, "dream") as mine:
         assert mine
@@ -37,7 +34,7 @@ def test_only_one_gets_a_piece_of_work_and_the_next_when_it_is_done(store: Store
     other.close()
 
 
-def test_a_lease_is_renewed_while_the_work_goes_on(store: Store) -> None:
+def test_a_lease_is_renewed_while_the_work_goes_on(store):
     with bookkeeping.lease(store.database, "dream", seconds=0.6) as mine:
         until = time.monotonic() + 1.5
         while time.monotonic() < until:
@@ -47,7 +44,7 @@ def test_a_lease_is_renewed_while_the_work_goes_on(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_the_lease_of_a_killed_process_lapses(store: Store, folder: Path) -> None:
+def test_the_lease_of_a_killed_process_lapses(store, folder):
     with subprocess.Popen([sys.executable, "-c", PROCESS + HOLD, str(folder)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"True\n"
@@ -60,7 +57,7 @@ def test_the_lease_of_a_killed_process_lapses(store: Store, folder: Path) -> Non
 
 
 @pytest.mark.slow
-def test_of_processes_that_ask_in_the_same_moment_one_gets_it(store: Store, folder: Path) -> None:
+def test_of_processes_that_ask_in_the_same_moment_one_gets_it(store, folder):
     ask = PROCESS + "import time\n" + HOLD.replace("60", "3")
     command = [sys.executable, "-c", ask, str(folder)]
     made = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
@@ -68,7 +65,7 @@ def test_of_processes_that_ask_in_the_same_moment_one_gets_it(store: Store, fold
     assert said == [b"False\n", b"False\n", b"False\n", b"True\n"]
 
 
-def test_a_lease_is_no_change_of_the_memory(store: Store) -> None:
+def test_a_lease_is_no_change_of_the_memory(store):
     before = store.load().counter
     with bookkeeping.lease(store.database, "dream"):
         assert not store.refresh()

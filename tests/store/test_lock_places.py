@@ -1,14 +1,9 @@
 """What lies in the place of a lock and is no file blocks nobody for ever, and is told and moved away."""
 
-from __future__ import annotations
-
 import os
 import socket
-from pathlib import Path
 
 import pytest
-
-from tests.cli.conftest import Run
 
 pytestmark = pytest.mark.sqlite("the locks of a file")
 NEEDED = {"store.lock", "operations.lock"}
@@ -19,7 +14,7 @@ PLACES = [*((name, "folder") for name in (*sorted(NEEDED), *OTHERS)), *PIPES]
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+def data(tmp_path, monkeypatch, run):
     workspace = tmp_path / "home" / "workspace"
     (workspace / "memory").mkdir(parents=True)
     (workspace.parent / "config.json").write_text("{}")
@@ -28,7 +23,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
     return workspace.parent / "nanomem"
 
 
-def put(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def put(path, kind, monkeypatch):
     path.unlink(missing_ok=True)
     if kind == "pipe":
         os.mkfifo(path)
@@ -43,12 +38,12 @@ def put(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), PLACES)
 def test_it_is_an_error_that_the_doctor_moves_away(
-    data: Path,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    kind: str,
-) -> None:
+    data,
+    run,
+    monkeypatch,
+    name,
+    kind,
+):
     put(data / name, kind, monkeypatch)
     added = run("memory", "add", "--text", "Ana plays chess")
     refused = name in NEEDED and kind != "pipe"

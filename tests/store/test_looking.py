@@ -1,13 +1,9 @@
 """Looking: it leaves no trace, reads what a kill left, and no more than it needs; a newer database is refused."""
 
-from __future__ import annotations
-
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +14,7 @@ from tests.store.homes import files, kill, make_home, state
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     made = make_home(tmp_path)
     with open_workspace(made) as ws:
         ws.items.edit("ltm_1", text="needle", importance=0.25)
@@ -27,23 +23,23 @@ def workspace(tmp_path: Path) -> Path:
     return made
 
 
-def database(workspace: Path) -> Path:
+def database(workspace):
     return workspace.parent / "nanomem" / "nanomem.db"
 
 
-def damage(workspace: Path, statement: str, *values: object) -> None:
+def damage(workspace, statement, *values):
     connection = sqlite3.connect(database(workspace))
     connection.execute(statement, values)
     connection.commit()
     connection.close()
 
 
-def _of_sqlite(path: Path) -> bool:
+def _of_sqlite(path):
     return path.name.endswith(("-wal", "-shm"))
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_newer_database_is_refused_and_not_touched(workspace: Path) -> None:
+def test_a_newer_database_is_refused_and_not_touched(workspace):
     damage(workspace, "UPDATE alembic_version SET version_num = '0987'")
     before = files(workspace.parent, _of_sqlite)
     ws = open_workspace(workspace)
@@ -57,7 +53,7 @@ def test_a_newer_database_is_refused_and_not_touched(workspace: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
-def test_a_wal_that_a_kill_left_is_read_and_not_changed(workspace: Path) -> None:
+def test_a_wal_that_a_kill_left_is_read_and_not_changed(workspace):
     ws = open_workspace(workspace)
     ws.items.edit("ltm_3", text="only in the wal")
     ws.flush()
@@ -95,9 +91,7 @@ os.kill(os.getpid(), signal.SIGKILL)
         ("no such column: busy.readonly", True, CorruptDatabase),
     ],
 )
-def test_what_the_driver_says_becomes_what_a_person_can_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, free: bool, error: type[Exception]
-) -> None:
+def test_what_the_driver_says_becomes_what_a_person_can_do(tmp_path, monkeypatch, said, free, error):
     monkeypatch.setattr(reading, "_disk", lambda _folder: "" if free else "full")
     (tmp_path / "nanomem.db").touch()
     got = reading.error_from_driver(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
@@ -105,7 +99,7 @@ def test_what_the_driver_says_becomes_what_a_person_can_do(
     assert got.fix
 
 
-def test_a_first_page_does_not_read_the_rest(workspace: Path) -> None:
+def test_a_first_page_does_not_read_the_rest(workspace):
     with open_workspace(workspace) as ws:
         assert [row.id for row in ws.items.first(2)] == ["ltm_1", "ltm_4"]
         assert not ws.store.loaded
@@ -122,9 +116,7 @@ def test_a_first_page_does_not_read_the_rest(workspace: Path) -> None:
     ("name", "items", "lessons"),
     [("nb035", 0, 0), ("v0_1_5", 0, 0), ("ramfirst", 156, 61), ("torn", 129, 60), ("ftswal", 0, 0)],
 )
-def test_opening_and_reading_a_sample_changes_no_byte(
-    sample_copy: Callable[[str], Path], name: str, items: int, lessons: int
-) -> None:
+def test_opening_and_reading_a_sample_changes_no_byte(sample_copy, name, items, lessons):
     folder = sample_copy(name) / "home" / ".nanobot"
     before, modes = files(folder), _times(folder)
     with open_workspace(folder / "workspace") as ws:
@@ -136,7 +128,7 @@ def test_opening_and_reading_a_sample_changes_no_byte(
     assert _times(folder) == modes
 
 
-def _times(folder: Path) -> dict[str, tuple[int, int]]:
+def _times(folder):
     return {
         str(path): (stat.S_IMODE(path.lstat().st_mode), path.lstat().st_mtime_ns) for path in sorted(folder.rglob("*"))
     }

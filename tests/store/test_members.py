@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from nanomem_tui.store.database import postgres
 from nanomem_tui.store.database.postgres import PostgresDatabase, server_problems
 from nanomem_tui.store.processes import Writers
 from nanomem_tui.store.transactions import make_database
-from tests.postgres_server import PostgresServer
 from tests.store.servers import connect
 from tests.store.stores import Store, add, edit, texts
 
@@ -25,27 +22,27 @@ ROLES = ("ana", "bob", "eve")
 class Places:
     """One workspace of ana's on a server, as each role opens it."""
 
-    def __init__(self, postgres: PostgresServer, folder: Path) -> None:
+    def __init__(self, postgres, folder):
         self.postgres, self.folder, self.schema = postgres, folder, f"w_{folder.name}"
         self.opened: list[PostgresDatabase] = []
 
-    def database(self, role: str, poll_seconds: float = 0) -> PostgresDatabase:
+    def database(self, role, poll_seconds=0):
         url = self.postgres.url("postgres", role)
         self.opened.append(PostgresDatabase(url, self.schema, poll_seconds=poll_seconds))
         return self.opened[-1]
 
-    def store(self, role: str) -> Store:
+    def store(self, role):
         store = Store(self.database(role), Writers(self.folder / "writers"))
         make_database(store.database, "w")
         return store
 
-    def owner_of(self, table: str) -> str:
+    def owner_of(self, table):
         asked = f"SELECT tableowner FROM pg_tables WHERE schemaname = '{self.schema}' AND tablename = '{table}'"
         return str(self.postgres.run("postgres", asked)[0][0])
 
 
 @pytest.fixture
-def places(postgres: PostgresServer, folder: Path) -> Iterator[Places]:
+def places(postgres, folder):
     postgres.run(
         "postgres", "CREATE ROLE ana LOGIN CREATEROLE", "CREATE ROLE bob LOGIN", "CREATE ROLE eve LOGIN",
         "GRANT CREATE ON DATABASE postgres TO ana, eve",
@@ -61,7 +58,7 @@ def places(postgres: PostgresServer, folder: Path) -> Iterator[Places]:
     postgres.run("postgres", *(f"DROP OWNED BY {role}" for role in ROLES), *(f"DROP ROLE {role}" for role in ROLES))
 
 
-def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places: Places) -> None:
+def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places):
     of_ana = places.store("ana")
     add(of_ana, "a", "first")
     assert postgres.members(places.database("ana")) == ["ana"]
@@ -75,10 +72,10 @@ def test_a_member_reads_and_writes_and_makes_tables_that_all_members_see(places:
     with of_ana.database.writing(durable=True) as connection:
         connection.exec_driver_sql("INSERT INTO more VALUES ('x')")
     assert places.owner_of("more") == places.owner_of("meta") not in ROLES
-    assert server_problems(of_bob.database) == server_problems(of_ana.database) == []  # type: ignore[arg-type]
+    assert server_problems(of_bob.database) == server_problems(of_ana.database) == []
 
 
-def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(places: Places) -> None:
+def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(places):
     of_ana = places.store("ana")
     postgres.grant(places.database("ana"), "bob")
     of_bob, listening = places.store("bob"), places.database("ana", poll_seconds=30)
@@ -101,7 +98,7 @@ def test_who_is_taken_out_sees_it_no_more_and_others_hear_of_changes_as_before(p
         postgres.revoke(places.database("ana"), "ana")
 
 
-def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(places: Places) -> None:
+def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(places):
     places.store("ana")
     postgres.grant(places.database("ana"), "bob")
     with pytest.raises(AccessDenied, match=r'let an administrator run: GRANT "w_.*" TO "eve"'):
@@ -118,7 +115,7 @@ def test_a_member_that_may_let_nobody_in_is_told_what_an_administrator_can_run(p
     assert postgres.members(of_eve) == ["eve"]
 
 
-def hear(database: PostgresDatabase) -> None:
+def hear(database):
     """Wait until a commit is noticed, before the server would be asked for one."""
     until = time.monotonic() + 15
     while not database.changed():
@@ -126,10 +123,10 @@ def hear(database: PostgresDatabase) -> None:
         time.sleep(0.01)
 
 
-def heard_by(places: Places, role: str, channels: list[str], do: object) -> list[str]:
+def heard_by(places, role, channels, do):
     """What a role hears on these channels while something is done."""
     with connect(places.postgres.url("postgres", role)) as listening:
         for channel in channels:
             listening.execute(f'LISTEN "{channel}"')
-        do()  # type: ignore[operator]
+        do()
         return [note.payload for note in listening.notifies(timeout=0.3)]

@@ -1,7 +1,5 @@
 """The memory of one workspace by the library and by commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -13,7 +11,6 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput, NothingToDo
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import Agent, item, make_home
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "first-edition.tar.gz"
@@ -22,16 +19,16 @@ pytestmark = pytest.mark.sqlite("the product does not run on this store of a ser
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """The workspace of an agent whose two files hold two items and a lesson."""
     return make_home(tmp_path, items=2, lessons=1)
 
 
-def texts(ws: Workspace) -> list[str]:
+def texts(ws):
     return sorted(row.text for row in ws.items.all())
 
 
-def nanomem(*words: str, check: bool = True) -> str:
+def nanomem(*words, check=True):
     done = subprocess.run(
         [sys.executable, "-m", "nanomem_tui", *words], capture_output=True, text=True, check=False, env=os.environ
     )
@@ -39,7 +36,7 @@ def nanomem(*words: str, check: bool = True) -> str:
     return done.stdout if check else done.stderr
 
 
-def test_opening_and_reading_change_no_byte(workspace: Path) -> None:
+def test_opening_and_reading_change_no_byte(workspace):
     before = {path: path.read_bytes() for path in workspace.rglob("*") if path.is_file()}
     with open_workspace(workspace) as ws:
         assert texts(ws) == ["item number 1", "item number 2"]
@@ -48,7 +45,7 @@ def test_opening_and_reading_change_no_byte(workspace: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_one_process_does_another_sees_and_undoes(workspace: Path) -> None:
+def test_what_one_process_does_another_sees_and_undoes(workspace):
     nanomem("memory", "add", "--text", "The kayak is red", "--workspace", str(workspace))
     with open_workspace(workspace) as ws:
         assert "The kayak is red" in texts(ws)
@@ -60,7 +57,7 @@ def test_what_one_process_does_another_sees_and_undoes(workspace: Path) -> None:
         assert [entry.operation.kind for entry in ws.log()][:2] == ["redo", "undo"]
 
 
-def test_two_consoles_never_undo_the_same_change_twice(workspace: Path) -> None:
+def test_two_consoles_never_undo_the_same_change_twice(workspace):
     with open_workspace(workspace) as one, open_workspace(workspace) as two:
         one.items.add("first")
         one.items.add("second")
@@ -70,7 +67,7 @@ def test_two_consoles_never_undo_the_same_change_twice(workspace: Path) -> None:
             two.undo(done[0])
 
 
-def test_what_the_agent_adds_to_its_file_is_seen_at_once_and_committed_by_the_next_change(workspace: Path) -> None:
+def test_what_the_agent_adds_to_its_file_is_seen_at_once_and_committed_by_the_next_change(workspace):
     agent = Agent(workspace)
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
@@ -85,7 +82,7 @@ def test_what_the_agent_adds_to_its_file_is_seen_at_once_and_committed_by_the_ne
     assert "The agent heard that" in {row["text"] for row in agent.read_items()}
 
 
-def test_how_often_something_was_used_is_counted_and_no_change(workspace: Path) -> None:
+def test_how_often_something_was_used_is_counted_and_no_change(workspace):
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
         before = ws.items.get("ltm_1").hits
@@ -98,13 +95,13 @@ def test_how_often_something_was_used_is_counted_and_no_change(workspace: Path) 
         assert ws.items.get("ltm_1").hits == before + 2
 
 
-def test_a_text_that_no_utf_8_can_hold_is_refused(workspace: Path) -> None:
+def test_a_text_that_no_utf_8_can_hold_is_refused(workspace):
     with open_workspace(workspace) as ws, pytest.raises(BadInput, match="surrogate"):
         ws.items.add("half a sign: \ud83d")
 
 
 @pytest.mark.slow
-def test_reading_commands_load_no_sqlalchemy(workspace: Path) -> None:
+def test_reading_commands_load_no_sqlalchemy(workspace):
     nanomem("memory", "add", "--text", "Tea is green", "--workspace", str(workspace))
     for words in (["memory", "list"], ["memory", "status"], ["recall", "tea"], ["log"], ["memory", "search", "tea"]):
         code = (
@@ -120,7 +117,7 @@ def test_reading_commands_load_no_sqlalchemy(workspace: Path) -> None:
         assert done.stderr.splitlines()[-1] == "[]", (words, done.stderr)
 
 
-def test_a_memory_of_the_first_edition_is_shown_and_taken_over_by_the_first_change(tmp_path: Path) -> None:
+def test_a_memory_of_the_first_edition_is_shown_and_taken_over_by_the_first_change(tmp_path):
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
     workspace = tmp_path / "sharing" / "workspace"

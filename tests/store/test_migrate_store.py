@@ -1,7 +1,5 @@
 """`nanomem migrate-store` on the new database: a memory is the same afterwards, or where it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,9 +7,7 @@ import signal
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -22,7 +18,6 @@ from nanomem_tui.core.errors import Moved
 from nanomem_tui.store import storage
 from nanomem_tui.store.moving import migrate_store
 from tests.conftest import let_go
-from tests.postgres_server import PostgresServer
 from tests.store.homes import Agent, make_home
 from tests.store.servers import connect
 from tests.store.test_first_edition import ARCHIVE
@@ -33,12 +28,12 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def url(database_on_server: Fresh) -> str:
+def url(database_on_server):
     return database_on_server()
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(tmp_path):
     """A memory with items, lessons, undone operations and records of work."""
     found = make_home(tmp_path, items=6)
     with open_workspace(found) as ws:
@@ -55,15 +50,15 @@ def workspace(tmp_path: Path) -> Path:
     return found
 
 
-def command(workspace: Path, *line: str) -> int:
+def command(workspace, *line):
     return run_line([*line, "--workspace", str(workspace)])
 
 
-def migrate(workspace: Path, *line: str) -> int:
+def migrate(workspace, *line):
     return command(workspace, "migrate-store", *line, "--yes")
 
 
-def seen(workspace: Path) -> dict[str, Any]:
+def seen(workspace):
     """All that a person sees: rows, the log, the history of each item, what is found, records of work."""
     with open_workspace(workspace) as ws:
         rows = [*ws.items.all(), *ws.lessons.all()]
@@ -76,12 +71,12 @@ def seen(workspace: Path) -> dict[str, Any]:
         }
 
 
-def on_server(workspace: Path) -> bool:
+def on_server(workspace):
     with open_workspace(workspace) as ws:
         return ws.store.server is not None
 
 
-def refused(workspace: Path, capsys: Capture, *line: str, code: int = 2) -> str:
+def refused(workspace, capsys, *line, code=2):
     """The one line of a move that is refused; what a person sees is as before."""
     before = seen(workspace)
     capsys.readouterr()
@@ -93,7 +88,7 @@ def refused(workspace: Path, capsys: Capture, *line: str, code: int = 2) -> str:
     return told.err
 
 
-def test_there_and_back(workspace: Path, url: str, capsys: Capture) -> None:
+def test_there_and_back(workspace, url, capsys):
     before = seen(workspace)
     assert before["found"]
     assert migrate(workspace, "sqlite", url, "--json") == 0
@@ -120,9 +115,7 @@ def test_there_and_back(workspace: Path, url: str, capsys: Capture) -> None:
         assert not [problem for problem in ws.doctor() if problem.severity == "error"]
 
 
-def test_from_one_server_to_another_and_to_itself_by_another_name(
-    workspace: Path, database_on_server: Fresh, capsys: Capture
-) -> None:
+def test_from_one_server_to_another_and_to_itself_by_another_name(workspace, database_on_server, capsys):
     before = seen(workspace)
     one, other = database_on_server(), database_on_server()
     assert migrate(workspace, "sqlite", one) == 0
@@ -134,7 +127,7 @@ def test_from_one_server_to_another_and_to_itself_by_another_name(
     assert "same place" in refused(workspace, capsys, one, twin)
 
 
-def test_what_is_remembered_of_the_agents_files_moves_too(workspace: Path, url: str) -> None:
+def test_what_is_remembered_of_the_agents_files_moves_too(workspace, url):
     agent = Agent(workspace)
     audit = workspace / "memory" / "LTM_AUDIT.jsonl"
     with open_workspace(workspace) as ws:
@@ -158,7 +151,7 @@ def test_what_is_remembered_of_the_agents_files_moves_too(workspace: Path, url: 
 # -- refused ---------------------------------------------------------------------------------------------------------
 
 
-def test_no_such_place(workspace: Path, url: str, postgres: PostgresServer, capsys: Capture) -> None:
+def test_no_such_place(workspace, url, postgres, capsys):
     gone = url.replace(str(postgres.folder), str(postgres.folder / "nobody"))
     assert "does not answer" in refused(workspace, capsys, "sqlite", gone)
     assert "no such database" in refused(workspace, capsys, "sqlite", re.sub(r"/\w+\?", "/nothing?", url))
@@ -168,20 +161,20 @@ def test_no_such_place(workspace: Path, url: str, postgres: PostgresServer, caps
     assert "same place" in refused(workspace, capsys, url, url.replace("postgresql://", "postgresql+psycopg://"))
 
 
-def test_nothing_to_move(tmp_path: Path, url: str, capsys: Capture) -> None:
+def test_nothing_to_move(tmp_path, url, capsys):
     workspace = make_home(tmp_path)
     assert "nothing was written there yet" in refused(workspace, capsys, "sqlite", url, code=1)
     assert "nothing was written there yet" in refused(workspace, capsys, url, "sqlite", code=1)
 
 
-def test_no_right_to_make_tables(workspace: Path, url: str, postgres: PostgresServer, capsys: Capture) -> None:
+def test_no_right_to_make_tables(workspace, url, postgres, capsys):
     postgres.run("postgres", "DROP ROLE IF EXISTS maker", "CREATE ROLE maker LOGIN")
     told = refused(workspace, capsys, "sqlite", url.replace("postgres@", "maker@"))
     assert "a right is missing" in told
     assert "docs/postgresql.md" in told
 
 
-def test_while_a_console_has_it_open(workspace: Path, url: str, capsys: Capture) -> None:
+def test_while_a_console_has_it_open(workspace, url, capsys):
     with open_workspace(workspace) as ws:
         ws.items.all()
         ws.items.add("by the console")
@@ -193,7 +186,7 @@ def test_while_a_console_has_it_open(workspace: Path, url: str, capsys: Capture)
     assert {"by the console", "and again"} <= {getattr(row, "text", "") for row in seen(workspace)["rows"].values()}
 
 
-def test_a_memory_that_is_in_use_there(workspace: Path, url: str, capsys: Capture) -> None:
+def test_a_memory_that_is_in_use_there(workspace, url, capsys):
     assert command(workspace, "config", "set", "--here", "database_url", url) == 0
     with open_workspace(workspace) as ws:
         ws.items.add("another memory of the same workspace")
@@ -205,7 +198,7 @@ def test_a_memory_that_is_in_use_there(workspace: Path, url: str, capsys: Captur
     assert seen(workspace) == before
 
 
-def test_where_it_has_moved_on(workspace: Path, database_on_server: Fresh, capsys: Capture) -> None:
+def test_where_it_has_moved_on(workspace, database_on_server, capsys):
     one, other, third = (database_on_server() for _ in range(3))
     assert migrate(workspace, "sqlite", one) == 0
     assert migrate(workspace, one, other) == 0
@@ -215,7 +208,7 @@ def test_where_it_has_moved_on(workspace: Path, database_on_server: Fresh, capsy
     assert "nothing to do" in capsys.readouterr().out
 
 
-def test_it_is_told_before(workspace: Path, url: str, postgres: PostgresServer, capsys: Capture) -> None:
+def test_it_is_told_before(workspace, url, postgres, capsys):
     capsys.readouterr()
     assert command(workspace, "migrate-store", "sqlite", url, "--dry-run", "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -227,7 +220,7 @@ def test_it_is_told_before(workspace: Path, url: str, postgres: PostgresServer, 
     assert "add --yes" in capsys.readouterr().err
 
 
-def test_who_opens_the_old_store_is_told(workspace: Path, url: str, capsys: Capture) -> None:
+def test_who_opens_the_old_store_is_told(workspace, url, capsys):
     assert migrate(workspace, "sqlite", url, "--keep-settings") == 0
     assert "database_url" in capsys.readouterr().out
     assert command(workspace, "memory", "add", "--text", "said to the old one") == 2
@@ -242,7 +235,7 @@ def test_who_opens_the_old_store_is_told(workspace: Path, url: str, capsys: Capt
 
 
 @pytest.fixture
-def shared(workspace: Path, url: str, postgres: PostgresServer) -> Iterator[tuple[Path, str, str]]:
+def shared(workspace, url, postgres):
     """The workspace, and an empty database as two roles reach it: `mia`, who may make groups, and `other`."""
     name = url.partition("?")[0].rpartition("/")[2]
     grant = f"GRANT CREATE ON DATABASE {name} TO mia"
@@ -255,7 +248,7 @@ def shared(workspace: Path, url: str, postgres: PostgresServer) -> Iterator[tupl
     postgres.run("postgres", *(f'DROP ROLE "{role}"' for role in (*{group for (group,) in groups}, "mia", "other")))
 
 
-def moved_there_and_back_and_there(workspace: Path, url: str) -> None:
+def moved_there_and_back_and_there(workspace, url):
     """A memory with a member, `other`, that was in a file for a while."""
     assert migrate(workspace, "sqlite", url) == 0
     assert command(workspace, "members", "add", "other") == 0
@@ -263,7 +256,7 @@ def moved_there_and_back_and_there(workspace: Path, url: str) -> None:
     assert migrate(workspace, "sqlite", url) == 0
 
 
-def changes_everything(workspace: Path, url: str) -> None:
+def changes_everything(workspace, url):
     """A role changes, finds and takes back memories and records of work."""
     assert command(workspace, "config", "set", "--here", "database_url", url) == 0
     assert command(workspace, "memory", "add", "--text", "tea of this role") == 0
@@ -274,7 +267,7 @@ def changes_everything(workspace: Path, url: str) -> None:
         assert not [problem for problem in ws.doctor() if problem.severity == "error"]
 
 
-def test_a_member_changes_a_memory_that_was_in_a_file_for_a_while(shared: tuple[Path, str, str]) -> None:
+def test_a_member_changes_a_memory_that_was_in_a_file_for_a_while(shared):
     workspace, mine, others = shared
     moved_there_and_back_and_there(workspace, mine)
     changes_everything(workspace, others)
@@ -285,7 +278,7 @@ INDEXES = "memory_entries_fts", "tasks_words", "knowledge_words"
 
 
 @pytest.fixture
-def locked_out(shared: tuple[Path, str, str], postgres: PostgresServer) -> tuple[Path, str, str]:
+def locked_out(shared, postgres):
     """As `shared`, with tables that an earlier release left to the role that moved the memory."""
     workspace, mine, _ = shared
     moved_there_and_back_and_there(workspace, mine)
@@ -295,20 +288,18 @@ def locked_out(shared: tuple[Path, str, str], postgres: PostgresServer) -> tuple
     return shared
 
 
-def schema_of(workspace: Path) -> str:
+def schema_of(workspace):
     return paths.workspace_id(paths.find_workspace(workspace))
 
 
 @pytest.mark.parametrize("line", [("members", "add", "other"), ("doctor", "--fix", "--yes")], ids=" ".join)
-def test_tables_of_one_member_are_given_to_all(locked_out: tuple[Path, str, str], line: tuple[str, ...]) -> None:
+def test_tables_of_one_member_are_given_to_all(locked_out, line):
     workspace, _, others = locked_out
     assert command(workspace, *line) == 0
     changes_everything(workspace, others)
 
 
-def test_who_cannot_give_a_table_to_all_is_told_what_its_owner_can_run(
-    locked_out: tuple[Path, str, str], postgres: PostgresServer, capsys: Capture
-) -> None:
+def test_who_cannot_give_a_table_to_all_is_told_what_its_owner_can_run(locked_out, postgres, capsys):
     workspace, mine, others = locked_out
     command(workspace, "config", "set", "--here", "database_url", others)
     capsys.readouterr()
@@ -341,9 +332,7 @@ sys.exit(run(["migrate-store", sys.argv[3], sys.argv[4], "--yes", "--workspace",
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
-def test_killed_anywhere_it_is_in_one_of_both_and_the_same_command_goes_on(
-    workspace: Path, url: str, *, back: bool
-) -> None:
+def test_killed_anywhere_it_is_in_one_of_both_and_the_same_command_goes_on(workspace, url, *, back):
     if back:
         assert migrate(workspace, "sqlite", url) == 0
     way = (url, "sqlite") if back else ("sqlite", url)
@@ -376,13 +365,13 @@ run(["migrate-store", "sqlite", sys.argv[4], "--keep-settings", "--yes", "--work
 """
 
 
-def cut_off(workspace: Path, url: str, *where: str) -> None:
+def cut_off(workspace, url, *where):
     """A move that is killed before a statement of that dialect with these parts."""
     line = [sys.executable, "-W", "ignore", "-c", KILLED_WHERE, *where, str(workspace), url]
     assert subprocess.run(line, check=False, capture_output=True, env=os.environ).returncode == -signal.SIGKILL
 
 
-def planned(workspace: Path, url: str, capsys: Capture, *more: str) -> tuple[str, dict[str, Any]]:
+def planned(workspace, url, capsys, *more):
     """What would happen, in words and as JSON."""
     line = ["migrate-store", "sqlite", url, "--dry-run", *more]
     capsys.readouterr()
@@ -393,9 +382,7 @@ def planned(workspace: Path, url: str, capsys: Capture, *more: str) -> tuple[str
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
-def test_a_memory_that_moved_without_its_setting_says_which_command_goes_on(
-    workspace: Path, url: str, capsys: Capture, *, back: bool
-) -> None:
+def test_a_memory_that_moved_without_its_setting_says_which_command_goes_on(workspace, url, capsys, *, back):
     if back:
         assert migrate(workspace, "sqlite", url) == 0
     way = (url, "sqlite") if back else ("sqlite", url)
@@ -408,7 +395,7 @@ def test_a_memory_that_moved_without_its_setting_says_which_command_goes_on(
     assert command(workspace, "memory", "list") == 0
 
 
-def test_the_plan_says_that_a_move_was_cut_off_before_the_switch(workspace: Path, url: str, capsys: Capture) -> None:
+def test_the_plan_says_that_a_move_was_cut_off_before_the_switch(workspace, url, capsys):
     before = seen(workspace)
     assert planned(workspace, url, capsys)[1]["state"] == "new"
     cut_off(workspace, url, "sqlite", "UPDATE meta|moved_to=")
@@ -424,7 +411,7 @@ def test_the_plan_says_that_a_move_was_cut_off_before_the_switch(workspace: Path
     assert seen(workspace) == before
 
 
-def test_the_plan_says_that_only_the_work_is_left_of_a_move(workspace: Path, url: str, capsys: Capture) -> None:
+def test_the_plan_says_that_only_the_work_is_left_of_a_move(workspace, url, capsys):
     before = seen(workspace)
     cut_off(workspace, url, "postgresql", "UPDATE work_meta")
     said, plan = planned(workspace, url, capsys, "--keep-settings")
@@ -437,19 +424,17 @@ def test_the_plan_says_that_only_the_work_is_left_of_a_move(workspace: Path, url
     assert seen(workspace) == before
 
 
-def test_rows_that_do_not_come_out_the_same_are_not_used(
-    workspace: Path, url: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_rows_that_do_not_come_out_the_same_are_not_used(workspace, url, monkeypatch, capsys):
     before = seen(workspace)
     real = migrate_store._Sum.add
 
-    def add(self: Any, part: list[Any]) -> None:
+    def add(self, part):
         real(self, part[1:])
 
     with monkeypatch.context() as patch:
         count = [0]
 
-        def now_and_then(self: Any, part: list[Any]) -> None:
+        def now_and_then(self, part):
             count[0] += 1
             (add if count[0] == 2 else real)(self, part)
 
@@ -464,7 +449,7 @@ def test_rows_that_do_not_come_out_the_same_are_not_used(
 # -- the first edition -------------------------------------------------------------------------------------------------
 
 
-def test_one_of_the_first_edition_is_taken_over_and_moved(tmp_path: Path, database_on_server: Fresh) -> None:
+def test_one_of_the_first_edition_is_taken_over_and_moved(tmp_path, database_on_server):
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
     workspace, url = tmp_path / "exchanging" / "workspace", database_on_server()
@@ -482,8 +467,8 @@ def test_one_of_the_first_edition_is_taken_over_and_moved(tmp_path: Path, databa
 
 
 def test_a_server_that_was_left_is_named_by_forget_and_the_one_in_use_is_cleaned(
-    workspace: Path, database_on_server: Fresh, postgres: PostgresServer, capsys: Capture
-) -> None:
+    workspace, database_on_server, postgres, capsys
+):
     one, other = database_on_server(), database_on_server()
     assert migrate(workspace, "sqlite", one) == 0
     assert migrate(workspace, one, other) == 0

@@ -1,7 +1,5 @@
 """The schema has a version that a reader can tell; migrations make what the models declare, whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3
@@ -9,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -21,7 +18,7 @@ from sqlalchemy import inspect, text
 from nanomem_tui.core.errors import NewerDatabase, Refused, StoreError
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.store.database import migrations, models
-from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.database.postgres import PostgresDatabase
 from nanomem_tui.store.first_edition.takeover import open_work
 from nanomem_tui.store.transactions import make_database
@@ -35,7 +32,7 @@ from tests.store.stores import Store, add, database, texts
 Again = Callable[[], Store]
 
 
-def differences(database: Database) -> list[Any]:
+def differences(database):
     """What alembic finds different between a database and the models, the tables of the full-text index apart."""
     ours = {
         "include_name": lambda name, kind, _: (
@@ -46,12 +43,12 @@ def differences(database: Database) -> list[Any]:
         return compare_metadata(MigrationContext.configure(connection, opts=ours), models.METADATA)
 
 
-def set_version(store: Store, version: str) -> None:
+def set_version(store, version):
     with store.database.writing(durable=True) as connection:
         connection.execute(migrations.MEMORY.table.update().values(version_num=version))
 
 
-def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store: Store) -> None:
+def test_a_new_store_has_the_schema_of_the_newest_migration(folder, store):
     config = Config()
     config.set_main_option("script_location", "nanomem_tui.store.database:migrations")
     assert ScriptDirectory.from_config(config).get_heads() == [migrations.NEWEST]
@@ -61,7 +58,7 @@ def test_a_new_store_has_the_schema_of_the_newest_migration(folder: Path, store:
     assert migrations.migrate(store.database) is None
 
 
-def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder: Path, again: Again) -> None:
+def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder, again):
     store = again()
     add(store, "a", "first")
     reading = Store(database(folder), store._writers)
@@ -80,7 +77,7 @@ def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder:
     reading.database.close()
 
 
-def test_a_process_that_was_open_stops_when_a_later_release_migrated_the_database(store: Store) -> None:
+def test_a_process_that_was_open_stops_when_a_later_release_migrated_the_database(store):
     add(store, "a", "first")
     set_version(store, "0987")
     with store.database.writing(durable=True) as connection:
@@ -89,7 +86,7 @@ def test_a_process_that_was_open_stops_when_a_later_release_migrated_the_databas
         add(store, "b", "second")
 
 
-def as_before(store: Store) -> None:
+def as_before(store):
     """Make a store look like one of an older release: of no schema, and without what the migration makes."""
     with store.database.writing(durable=True) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
@@ -123,7 +120,7 @@ print(migrations.migrate(database(Path(sys.argv[1]))))
 """
 
 
-def migrate_elsewhere(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def migrate_elsewhere(folder, **environment):
     """Run the migration above in another process."""
     return subprocess.run(
         [sys.executable, "-c", MIGRATE, str(folder), LATER], capture_output=True, text=True, check=False, timeout=120,
@@ -132,7 +129,7 @@ def migrate_elsewhere(folder: Path, **environment: str) -> subprocess.CompletedP
 
 
 @pytest.mark.slow
-def test_an_older_database_is_copied_and_migrated_whole(store: Store, folder: Path) -> None:
+def test_an_older_database_is_copied_and_migrated_whole(store, folder):
     add(store, "a", "first")
     as_before(store)
     done = migrate_elsewhere(folder)
@@ -150,7 +147,7 @@ def test_an_older_database_is_copied_and_migrated_whole(store: Store, folder: Pa
 
 
 @pytest.mark.slow
-def test_a_migration_that_is_killed_leaves_the_database_as_it_was(store: Store, folder: Path, again: Again) -> None:
+def test_a_migration_that_is_killed_leaves_the_database_as_it_was(store, folder, again):
     add(store, "a", "first")
     as_before(store)
     assert migrate_elsewhere(folder, KILL="1").returncode == -9
@@ -161,7 +158,7 @@ def test_a_migration_that_is_killed_leaves_the_database_as_it_was(store: Store, 
     assert texts(again()) == {"a": "first"}
 
 
-def test_a_reader_does_not_migrate(store: Store, folder: Path) -> None:
+def test_a_reader_does_not_migrate(store, folder):
     as_before(store)
     reading = Store(database(folder), store._writers)
     with pytest.raises(StoreError, match="older schema"):
@@ -170,7 +167,7 @@ def test_a_reader_does_not_migrate(store: Store, folder: Path) -> None:
 
 
 @pytest.mark.sqlite("one writer keeps others out by a lock beside the file")
-def test_a_migration_waits_for_who_writes(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_waits_for_who_writes(store, folder, monkeypatch):
     monkeypatch.setattr("nanomem_tui.store.database.engine.BUSY_SECONDS", 0.1)
     as_before(store)
     with store.database.writing(durable=True), pytest.raises(Refused, match="being repaired or moved"):
@@ -178,7 +175,7 @@ def test_a_migration_waits_for_who_writes(store: Store, folder: Path, monkeypatc
 
 
 @pytest.mark.slow
-def test_alembic_is_imported_only_when_a_migration_is_due() -> None:
+def test_alembic_is_imported_only_when_a_migration_is_due():
     code = (
         "import sys, tempfile, pathlib; from tests.store.stores import open_store, add\n"
         "store = open_store(pathlib.Path(tempfile.mkdtemp())); add(store, 'a', 'first'); store.close()\n"
@@ -192,12 +189,12 @@ def test_alembic_is_imported_only_when_a_migration_is_due() -> None:
 # -- the records of work ----------------------------------------------------------------------------------------------
 
 
-def work_in(folder: Path) -> contextlib.closing[WorkStore]:
+def work_in(folder):
     file = folder / "work.db"
     return contextlib.closing(WorkStore(SqliteDatabase(file, "work.lock"), file, "w"))
 
 
-def as_of_an_earlier_release(file: Path) -> None:
+def as_of_an_earlier_release(file):
     """Make a file of records one as the release before versions made it."""
     with contextlib.closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DROP TABLE happening")
@@ -206,7 +203,7 @@ def as_of_an_earlier_release(file: Path) -> None:
 
 
 @pytest.fixture
-def earlier_work(tmp_path: Path) -> Path:
+def earlier_work(tmp_path):
     """A file of records as the release before versions made it, with one goal."""
     with work_in(tmp_path) as made:
         goal = TierRecord("goal", "g1", checked(KINDS["goal"], {"description": "Ship it"}))
@@ -217,8 +214,8 @@ def earlier_work(tmp_path: Path) -> Path:
 
 @pytest.mark.sqlite("the file of records")
 def test_records_of_an_earlier_release_are_read_from_a_copy_and_migrated_by_the_first_change(
-    earlier_work: Path,
-) -> None:
+    earlier_work,
+):
     before = earlier_work.read_bytes()
     with work_in(earlier_work.parent) as found:
         assert found.exists
@@ -243,7 +240,7 @@ def test_records_of_an_earlier_release_are_read_from_a_copy_and_migrated_by_the_
 
 
 @pytest.mark.sqlite("the file of records")
-def test_records_of_a_later_release_are_refused_by_readers_and_writers(tmp_path: Path) -> None:
+def test_records_of_a_later_release_are_refused_by_readers_and_writers(tmp_path):
     with work_in(tmp_path) as made:
         made.write(lambda connection: connection.execute(migrations.WORK.table.update().values(version_num="0987")))
     for use in ("read", "write"):
@@ -252,8 +249,8 @@ def test_records_of_a_later_release_are_refused_by_readers_and_writers(tmp_path:
 
 
 @pytest.mark.sqlite("the file of records")
-def test_who_reads_a_copy_of_older_records_sees_the_file_once_another_process_migrated_it(earlier_work: Path) -> None:
-    def goals(store: WorkStore) -> int:
+def test_who_reads_a_copy_of_older_records_sees_the_file_once_another_process_migrated_it(earlier_work):
+    def goals(store):
         return store.read(lambda connection: records.count(connection, KINDS["goal"]))
 
     with work_in(earlier_work.parent) as reader, work_in(earlier_work.parent) as writer:
@@ -264,7 +261,7 @@ def test_who_reads_a_copy_of_older_records_sees_the_file_once_another_process_mi
 
 
 @pytest.mark.sqlite("the file of records")
-def test_a_process_that_was_open_writes_no_records_into_a_later_schema(tmp_path: Path) -> None:
+def test_a_process_that_was_open_writes_no_records_into_a_later_schema(tmp_path):
     with work_in(tmp_path) as found:
         found.write(lambda _connection: None)
         with contextlib.closing(sqlite3.connect(tmp_path / "work.db")) as later, later:
@@ -275,7 +272,7 @@ def test_a_process_that_was_open_writes_no_records_into_a_later_schema(tmp_path:
 
 
 @pytest.mark.sqlite("the file of records")
-def test_the_copy_of_older_records_lies_among_those_of_its_own_workspace(tmp_path: Path) -> None:
+def test_the_copy_of_older_records_lies_among_those_of_its_own_workspace(tmp_path):
     paths = Paths(tmp_path / "cli_2", tmp_path, tmp_path / "nanomem")
     assert paths.store.name == "workspace-cli_2"
     with contextlib.closing(open_work(paths, "w")) as made:

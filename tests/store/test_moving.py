@@ -6,14 +6,13 @@ import contextlib
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, event
 
 from nanomem_tui.core.errors import Moved, Refused, StoreError
-from nanomem_tui.store.database.engine import Database, SqliteDatabase
+from nanomem_tui.store.database.engine import SqliteDatabase
 from nanomem_tui.store.database.postgres import PostgresDatabase
 from nanomem_tui.store.moving import migrate_store
 from nanomem_tui.store.processes import Writers
@@ -46,20 +45,20 @@ print(count)
 """
 
 
-def place(name: str) -> Database:
+def place(name):
     """A file by its path, or a schema after the address of its server."""
     url, _, schema = name.rpartition(" ")
     return PostgresDatabase(url, schema) if url else SqliteDatabase(Path(name))
 
 
-def move(source: str, target: str, *, replace: bool = False) -> dict[str, int]:
+def move(source, target, *, replace=False):
     """Move, as a command does that ends then."""
     with contextlib.closing(place(source)) as old, contextlib.closing(place(target)) as new:
         return migrate_store.move_memory(old, new, replace=replace)
 
 
 @pytest.fixture
-def names(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[str, str]]:
+def names(request, folder):
     """The names of the two ends of the way that the test is asked about."""
     made, schemas = [], []
     for number, kind in enumerate(request.param.split(" to ")):
@@ -74,7 +73,7 @@ def names(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[str, s
         postgres.run("postgres", f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
 
 
-def open_at(name: str, folder: Path) -> Store:
+def open_at(name, folder):
     database = place(name)
     recovery = None
     if isinstance(database, SqliteDatabase):
@@ -84,7 +83,7 @@ def open_at(name: str, folder: Path) -> Store:
     return store
 
 
-def fill(name: str, folder: Path) -> dict[str, str]:
+def fill(name, folder):
     """Make a memory there with a bit of everything; return what it shows."""
     store = open_at(name, folder)
     for number in range(6):
@@ -100,9 +99,7 @@ def fill(name: str, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("names", WAYS, indirect=True)
-def test_a_memory_is_the_same_after_a_move_and_a_late_writer_is_told_where_it_is(
-    names: tuple[str, str], folder: Path
-) -> None:
+def test_a_memory_is_the_same_after_a_move_and_a_late_writer_is_told_where_it_is(names, folder):
     source, target = names
     shown = fill(source, folder)
     before = open_at(source, folder)
@@ -131,7 +128,7 @@ def test_a_memory_is_the_same_after_a_move_and_a_late_writer_is_told_where_it_is
 
 
 @pytest.mark.parametrize("names", WAYS, indirect=True)
-def test_a_memory_moves_there_and_back(names: tuple[str, str], folder: Path) -> None:
+def test_a_memory_moves_there_and_back(names, folder):
     source, target = names
     fill(source, folder)
     move(source, target)
@@ -149,9 +146,7 @@ def test_a_memory_moves_there_and_back(names: tuple[str, str], folder: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("names", WAYS, indirect=True)
-def test_nothing_moves_while_others_have_it_open_or_over_a_memory_in_use(
-    names: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_moves_while_others_have_it_open_or_over_a_memory_in_use(names, folder, monkeypatch):
     for module in ("engine", "postgres"):
         monkeypatch.setattr(f"nanomem_tui.store.database.{module}.BUSY_SECONDS", 0.3)
     source, target = names
@@ -183,15 +178,11 @@ def test_nothing_moves_while_others_have_it_open_or_over_a_memory_in_use(
 
 
 @pytest.mark.parametrize("names", WAYS, indirect=True)
-def test_a_row_that_does_not_arrive_as_it_was_ends_the_move(
-    names: tuple[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_does_not_arrive_as_it_was_ends_the_move(names, folder, monkeypatch):
     source, target = names
     shown = fill(source, folder)
 
-    def lose(connection: object, cursor: object, statement: str, parameters: object, context: object, many: bool) -> (
-        tuple[str, object]
-    ):  # fmt: skip
+    def lose(connection, cursor, statement, parameters, context, many):
         if statement.startswith("INSERT INTO memory_entries ") and isinstance(parameters, list):
             parameters = parameters[:-1]
         return statement, parameters
@@ -210,9 +201,7 @@ def test_a_row_that_does_not_arrive_as_it_was_ends_the_move(
 
 @pytest.mark.crash
 @pytest.mark.parametrize("names", WAYS, indirect=True)
-def test_a_move_that_is_killed_at_any_step_leaves_one_that_holds_and_goes_on(
-    names: tuple[str, str], folder: Path
-) -> None:
+def test_a_move_that_is_killed_at_any_step_leaves_one_that_holds_and_goes_on(names, folder):
     source, target = names
     shown = fill(source, folder)
     for _ in range(2):  # there and back again, so that the tables are there
@@ -238,7 +227,7 @@ def test_a_move_that_is_killed_at_any_step_leaves_one_that_holds_and_goes_on(
         move(source, target)
 
 
-def run_until(step: int, source: str, target: str) -> subprocess.CompletedProcess[bytes]:
+def run_until(step, source, target):
     """Move in a process that is killed at a step; at none of them for 0. It prints how many there were."""
     command = [sys.executable, "-W", "ignore", "-c", KILLED, source, target, str(step)]
     return subprocess.run(command, capture_output=True, check=False, timeout=60)

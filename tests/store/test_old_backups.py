@@ -1,7 +1,5 @@
 """Backups of the first edition: one that is whole, and one in pieces that builds on it."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 from pathlib import Path
@@ -20,7 +18,7 @@ OLD = Path(__file__).parents[1] / "data" / "old-backups.tar.gz"
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> tuple[Path, Path]:
+def old(tmp_path):
     """Both, the older first."""
     with tarfile.open(OLD) as tar:
         tar.extractall(tmp_path / "nanomem-backups", filter="data")
@@ -28,7 +26,7 @@ def old(tmp_path: Path) -> tuple[Path, Path]:
     return whole, in_pieces
 
 
-def test_they_are_listed_and_whole(old: tuple[Path, Path]) -> None:
+def test_they_are_listed_and_whole(old):
     whole, in_pieces = old
     assert [(one.path, one.base, one.problem) for one in backup.list_archives(whole.parent)] == [
         (in_pieces, whole.name, ""),
@@ -37,7 +35,7 @@ def test_they_are_listed_and_whole(old: tuple[Path, Path]) -> None:
     assert [backup.check_archive(path)[1] for path in old] == [[], []]
 
 
-def test_they_are_brought_to_a_place_of_their_own(old: tuple[Path, Path], tmp_path: Path) -> None:
+def test_they_are_brought_to_a_place_of_their_own(old, tmp_path):
     for path, expected in zip(old, (["Prefers trains"], ["Prefers trains", "Prefers window seats"]), strict=True):
         workspace = Path(restore.restore_to(path, tmp_path / path.name).workspace)
         with open_workspace(workspace) as ws:
@@ -46,7 +44,7 @@ def test_they_are_brought_to_a_place_of_their_own(old: tuple[Path, Path], tmp_pa
         assert (workspace / "SOUL.md").exists() == (len(expected) == 2)
 
 
-def test_they_are_brought_back_in_place_and_that_is_taken_back(old: tuple[Path, Path], tmp_path: Path) -> None:
+def test_they_are_brought_back_in_place_and_that_is_taken_back(old, tmp_path):
     whole, in_pieces = old
     paths = find_workspace(Path(restore.restore_to(in_pieces, tmp_path / "home").workspace))
     done = restore.restore_in_place(paths, detect(paths), whole)
@@ -58,7 +56,7 @@ def test_they_are_brought_back_in_place_and_that_is_taken_back(old: tuple[Path, 
         assert "Prefers window seats" in [row.text for row in ws.items.all()]
 
 
-def test_what_one_builds_on_stays_with_it_and_is_missed(old: tuple[Path, Path]) -> None:
+def test_what_one_builds_on_stays_with_it_and_is_missed(old):
     whole, in_pieces = old
     assert backup.prune_plan(whole.parent, 1).removed == ()
     kept = shutil.copyfile(whole, whole.parent.parent / "kept")
@@ -73,7 +71,7 @@ def test_what_one_builds_on_stays_with_it_and_is_missed(old: tuple[Path, Path]) 
 
 
 @pytest.mark.parametrize("share", range(1, 20))
-def test_no_flipped_bit_goes_unseen(old: tuple[Path, Path], tmp_path: Path, share: int) -> None:
+def test_no_flipped_bit_goes_unseen(old, tmp_path, share):
     whole, _ = old
     good = {entry.path: entry.sha256 for entry in backup.check_archive(whole)[0].entries}
     data = bytearray(whole.read_bytes())

@@ -1,10 +1,7 @@
 """A memory of an older schema: who reads sees a copy of it, the first change brings it up to date and keeps a copy."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -28,7 +25,7 @@ def upgrade():
 
 
 @pytest.fixture
-def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def older(tmp_path, monkeypatch):
     """The workspace of a memory that a release of schema 0000 left; ours has a migration from there."""
     scripts = tmp_path / "scripts"
     (scripts / "versions").mkdir(parents=True)
@@ -45,28 +42,26 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return workspace
 
 
-def database(workspace: Path) -> Path:
+def database(workspace):
     return workspace.parent / "nanomem" / "nanomem.db"
 
 
-def version(file: Path) -> str:
+def version(file):
     with contextlib.closing(sqlite3.connect(file)) as connection:
         return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 
 
-def kept(workspace: Path) -> list[Path]:
+def kept(workspace):
     return sorted(database(workspace).parent.glob("copies/*-schema-0000.db"))
 
 
-def texts(workspace: Path) -> set[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return {item.text for item in ws.items.all()}
 
 
 @pytest.mark.sqlite("a file is read from a copy")
-def test_who_reads_sees_a_copy_and_is_told_so_and_nothing_is_changed(
-    older: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_reads_sees_a_copy_and_is_told_so_and_nothing_is_changed(older, capsys):
     before = files(older.parent, lambda path: path.name.endswith(("-wal", "-shm")))
     assert run_line(["memory", "list"]) == 0
     shown = capsys.readouterr()
@@ -79,7 +74,7 @@ def test_who_reads_sees_a_copy_and_is_told_so_and_nothing_is_changed(
 
 
 @pytest.mark.sqlite("a file is copied")
-def test_the_first_change_keeps_a_copy_migrates_and_goes_on(older: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_change_keeps_a_copy_migrates_and_goes_on(older, capsys):
     assert run_line(["memory", "add", "--text", "likes trains"]) == 0
     assert "older schema" not in capsys.readouterr().err
     assert version(database(older)) == migrations.NEWEST
@@ -95,7 +90,7 @@ def test_the_first_change_keeps_a_copy_migrates_and_goes_on(older: Path, capsys:
 
 
 @pytest.mark.sqlite("a file is read from a copy")
-def test_a_change_of_what_was_read_from_the_copy_is_made(older: Path) -> None:
+def test_a_change_of_what_was_read_from_the_copy_is_made(older):
     with open_workspace(older) as ws:
         (item,) = [item for item in ws.items.all() if item.text.startswith("likes tea")]
         ws.items.edit(item.id, text="likes coffee")
@@ -104,7 +99,7 @@ def test_a_change_of_what_was_read_from_the_copy_is_made(older: Path) -> None:
     assert version(database(older)) == migrations.NEWEST
 
 
-def test_the_doctor_brings_it_up_to_date(older: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_brings_it_up_to_date(older, capsys):
     run_line(["doctor", "--fix", "--yes"])
     assert "older schema" in capsys.readouterr().out
     assert "likes tea, migrated" in texts(older)
@@ -112,14 +107,14 @@ def test_the_doctor_brings_it_up_to_date(older: Path, capsys: pytest.CaptureFixt
     assert "older schema" not in capsys.readouterr().out
 
 
-def test_a_change_without_a_look_brings_it_up_to_date(older: Path) -> None:
+def test_a_change_without_a_look_brings_it_up_to_date(older):
     with open_workspace(older) as ws:
         ws.items.add("likes trains")
     assert {"likes tea, migrated", "likes trains"} <= texts(older)
 
 
 @pytest.mark.sqlite("what is read of a server is no copy")
-def test_a_repair_from_a_copy_of_an_older_schema_ends_with_the_newest(older: Path) -> None:
+def test_a_repair_from_a_copy_of_an_older_schema_ends_with_the_newest(older):
     with open_workspace(older) as ws:
         ws.items.add("likes trains")
     for copy in database(older).parent.glob("copies/nanomem-*.db"):
@@ -134,14 +129,14 @@ def test_a_repair_from_a_copy_of_an_older_schema_ends_with_the_newest(older: Pat
 
 
 @pytest.mark.sqlite("a file is copied")
-def test_what_is_forgotten_is_not_in_the_copy_either(older: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_forgotten_is_not_in_the_copy_either(older, capsys):
     assert run_line(["forget", "--text", "likes tea", "--yes"]) == 0
     assert not any("likes tea" in found for found in texts(older))
     for copy in database(older).parent.glob("copies/*.db"):
         assert b"likes tea" not in copy.read_bytes()
 
 
-def test_on_a_server_who_reads_is_told_what_brings_it_up_to_date(older: Path) -> None:
+def test_on_a_server_who_reads_is_told_what_brings_it_up_to_date(older):
     with open_workspace(older) as ws:
         if ws.store.server is None:
             assert ws.items.all()
@@ -152,7 +147,7 @@ def test_on_a_server_who_reads_is_told_what_brings_it_up_to_date(older: Path) ->
 
 
 @pytest.mark.vectors
-def test_a_move_says_what_is_to_be_run_before(older: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_move_says_what_is_to_be_run_before(older, capsys):
     line = ["migrate-store", "sqlite", "postgresql+psycopg://nobody@127.0.0.1:1/none", "--dry-run"]
     assert run_line(line) == 2
     told = capsys.readouterr().err

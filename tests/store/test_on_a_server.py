@@ -1,15 +1,12 @@
 """The product on the new database of a server: by the library, as a console and as commands use it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -23,48 +20,46 @@ from nanomem_tui.core.errors import (
     ServerAway,
     StoreError,
 )
-from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.database import bookkeeping
-from nanomem_tui.workspace import Workspace
 from tests import postgres_pooler
-from tests.postgres_server import PostgresServer
 from tests.store.homes import Agent, make_home
-from tests.store.servers import Line, line_to
+from tests.store.servers import line_to
 
 pytestmark = [pytest.mark.vectors, pytest.mark.sqlite]
 Fresh = Callable[[], str]
 
 
 @pytest.fixture
-def url(database_on_server: Fresh) -> str:
+def url(database_on_server):
     return database_on_server()
 
 
 @pytest.fixture
-def home(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, url, monkeypatch):
     """A workspace whose memory lies on the server."""
     monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
     return make_home(tmp_path)
 
 
-def texts(workspace: Path) -> set[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return {item.text for item in ws.items.all()}
 
 
-def nanomem(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def nanomem(home, *words):
     line = [sys.executable, "-W", "ignore", "-m", "nanomem_tui", *words, "--workspace", str(home)]
     return subprocess.run(line, capture_output=True, text=True, check=False, env=os.environ)
 
 
-def until(true: Callable[[], object], seconds: float = 20.0) -> None:
+def until(true, seconds=20.0):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-def schemas(postgres: PostgresServer, url: str) -> list[str]:
+def schemas(postgres, url):
     name = url.partition("?")[0].rpartition("/")[2]
     asked = "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_|public)'"
     return [found for (found,) in postgres.run(name, asked)]
@@ -73,7 +68,7 @@ def schemas(postgres: PostgresServer, url: str) -> list[str]:
 # -- one process ----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_kept_is_on_the_server_and_nowhere_else(home: Path) -> None:
+def test_what_is_kept_is_on_the_server_and_nowhere_else(home):
     with open_workspace(home) as ws:
         ws.items.add("the ferry leaves at nine")
         ws.flush()
@@ -87,7 +82,7 @@ def test_what_is_kept_is_on_the_server_and_nowhere_else(home: Path) -> None:
     assert "the ferry leaves at nine" in texts(home)
 
 
-def test_looking_makes_no_table_and_changes_no_byte(home: Path, postgres: PostgresServer, url: str) -> None:
+def test_looking_makes_no_table_and_changes_no_byte(home, postgres, url):
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     with open_workspace(home) as ws:
         assert len(ws.items.all()) == 4
@@ -100,7 +95,7 @@ def test_looking_makes_no_table_and_changes_no_byte(home: Path, postgres: Postgr
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
 
 
-def test_everything_is_undone_and_redone_across_openings(home: Path) -> None:
+def test_everything_is_undone_and_redone_across_openings(home):
     with open_workspace(home) as ws:
         before = {row.id: row.text for row in ws.items.all()}
         ws.items.add("one more")
@@ -118,7 +113,7 @@ def test_everything_is_undone_and_redone_across_openings(home: Path) -> None:
 @pytest.mark.parametrize(
     "text", ['it\'s 100 % \\ "quoted" ? %s $1', "ไทย ตัวอย่าง", "東京の天気", "👩‍👩‍👧 family", "a\0b", "x" * 100_000]
 )
-def test_any_text_comes_back_as_it_was(home: Path, text: str) -> None:
+def test_any_text_comes_back_as_it_was(home, text):
     with open_workspace(home) as ws:
         ws.items.add(text)
     with open_workspace(home) as ws:
@@ -126,7 +121,7 @@ def test_any_text_comes_back_as_it_was(home: Path, text: str) -> None:
         assert not [problem for problem in ws.doctor() if problem.severity == "error"]
 
 
-def test_commands_find_read_and_change_it(home: Path) -> None:
+def test_commands_find_read_and_change_it(home):
     assert nanomem(home, "memory", "add", "--text", "the kayak is red").returncode == 0
     assert "kayak" in nanomem(home, "memory", "search", "kayak").stdout
     assert "kayak" in nanomem(home, "recall", "what colour is the kayak?").stdout
@@ -136,7 +131,7 @@ def test_commands_find_read_and_change_it(home: Path) -> None:
     assert "kayak" not in nanomem(home, "memory", "list").stdout
 
 
-def test_an_agent_s_files_are_exchanged(home: Path) -> None:
+def test_an_agent_s_files_are_exchanged(home):
     agent = Agent(home)
     with open_workspace(home) as ws:
         ws.items.add("from a person")
@@ -155,7 +150,7 @@ def test_an_agent_s_files_are_exchanged(home: Path) -> None:
 # -- several processes and machines ---------------------------------------------------------------------------------
 
 
-def test_what_another_console_wrote_is_seen_at_the_next_look(home: Path) -> None:
+def test_what_another_console_wrote_is_seen_at_the_next_look(home):
     with open_workspace(home) as one, open_workspace(home) as other:
         one.items.add("begin")
         other.items.all()
@@ -164,25 +159,25 @@ def test_what_another_console_wrote_is_seen_at_the_next_look(home: Path) -> None
         assert "seen by both" in {item.text for item in other.items.all()}
 
 
-def elsewhere(home: Path, folder: Path) -> Path:
+def elsewhere(home, folder):
     """The same workspace as another machine has it: its files copied."""
     shutil.copytree(home.parent, folder / home.parent.name, dirs_exist_ok=True)
     return folder / home.parent.name / home.name
 
 
-def on_two_machines(home: Path, folder: Path) -> tuple[Workspace, Workspace]:
+def on_two_machines(home, folder):
     with open_workspace(home) as ws:
         ws.items.add("begin")
     return open_workspace(home), open_workspace(elsewhere(home, folder))
 
 
-def stale_edit() -> Operation:
+def stale_edit():
     """An edit that starts from the text that was there before the other machine changed it."""
     change = Change("item", "ltm_1", {"text": "item number 1"}, {"text": "decided there"})
     return new_operation("items.edit", "edit", [change])
 
 
-def test_two_machines_know_each_other_s_decisions_at_once(home: Path, tmp_path: Path) -> None:
+def test_two_machines_know_each_other_s_decisions_at_once(home, tmp_path):
     here, there = on_two_machines(home, tmp_path / "other")
     with here, there:
         assert here.id == there.id
@@ -206,7 +201,7 @@ with open_workspace(sys.argv[1]) as ws:
 """
 
 
-def test_four_processes_on_two_machines_lose_and_double_nothing(home: Path, tmp_path: Path) -> None:
+def test_four_processes_on_two_machines_lose_and_double_nothing(home, tmp_path):
     """None of them made the tables before: they begin in the same moment."""
     (home / ".nanobot").mkdir(exist_ok=True)
     (home / ".nanobot" / "workspace-id").write_text("0123456789abcdef0123456789abcdef")
@@ -224,7 +219,7 @@ def test_four_processes_on_two_machines_lose_and_double_nothing(home: Path, tmp_
         assert len(log) == len(set(log)) == 80
 
 
-def test_one_process_leads_a_piece_of_work(home: Path) -> None:
+def test_one_process_leads_a_piece_of_work(home):
     with open_workspace(home) as one, open_workspace(home) as other:
         one.items.add("begin")
         with one.leading("dream") as leads:
@@ -235,9 +230,7 @@ def test_one_process_leads_a_piece_of_work(home: Path) -> None:
             assert leads
 
 
-def test_what_another_machine_has_still_to_write_is_left_to_it(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_machine_has_still_to_write_is_left_to_it(home, tmp_path, monkeypatch):
     """Its process is killed, or at work; its files are on its disk."""
     here, there = on_two_machines(home, tmp_path / "other")
     with here, there:
@@ -246,25 +239,25 @@ def test_what_another_machine_has_still_to_write_is_left_to_it(
         state = "UPDATE operations SET state = 'planned' WHERE id = %s"
         for ws in (here, there):
             ws.items.all()
-        writer = there.store.writer._writers.name  # type: ignore[attr-defined]
-        with there.store.server.writing(durable=True) as connection:  # type: ignore[union-attr]
+        writer = there.store.writer._writers.name
+        with there.store.server.writing(durable=True) as connection:
             connection.exec_driver_sql(state, (entry.operation.id,))
             bookkeeping.take_lease(connection, f"files of {writer}", writer)
         user = here.paths.user.read_bytes() if here.paths.user.exists() else b""
         here.store.settle()
-        assert here.store.unfinished() == []  # type: ignore[attr-defined]
+        assert here.store.unfinished() == []
         assert not [problem for problem in here.doctor() if entry.operation.id in problem.what]
-        with there.store.server.writing(durable=True) as connection:  # type: ignore[union-attr]
+        with there.store.server.writing(durable=True) as connection:
             bookkeeping.drop_lease(connection, f"files of {writer}")
         here.store.settle()
-        assert [one.operation.id for one in here.store.unfinished()] == [entry.operation.id]  # type: ignore[attr-defined]
+        assert [one.operation.id for one in here.store.unfinished()] == [entry.operation.id]
         assert (here.paths.user.read_bytes() if here.paths.user.exists() else b"") == user
         (told,) = [problem for problem in here.doctor() if entry.operation.id in problem.what]
         assert "was begun in another home that shares this memory" in told.what
         assert "the next change in that home finishes it" in told.fix
     with open_workspace(there.paths.workspace) as again:
         again.store.settle()
-        assert again.store.unfinished() == []  # type: ignore[attr-defined]
+        assert again.store.unfinished() == []
         assert again.paths.user.read_text() == "written there\n"
 
 
@@ -272,7 +265,7 @@ def test_what_another_machine_has_still_to_write_is_left_to_it(
 
 
 @pytest.fixture
-def line(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[Line]:
+def line(postgres, monkeypatch, url):
     """A line to the server, by which every memory of the test goes."""
     with line_to(postgres) as (found, address):
         database = url.partition("?")[0].rpartition("/")[2]
@@ -280,7 +273,7 @@ def line(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, url: str) ->
         yield found
 
 
-def test_a_console_goes_on_reading_while_the_server_is_away(line: Line, tmp_path: Path) -> None:
+def test_a_console_goes_on_reading_while_the_server_is_away(line, tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:
         ws.items.add("before")
@@ -299,7 +292,7 @@ def test_a_console_goes_on_reading_while_the_server_is_away(line: Line, tmp_path
     assert "while it was away" not in texts(home)
 
 
-def test_without_its_server_a_memory_says_so_and_shows_nothing_false(line: Line, tmp_path: Path) -> None:
+def test_without_its_server_a_memory_says_so_and_shows_nothing_false(line, tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:
         ws.items.add("kept")
@@ -317,7 +310,7 @@ def test_without_its_server_a_memory_says_so_and_shows_nothing_false(line: Line,
     assert "not acknowledged" not in texts(home)
 
 
-def test_counters_of_turns_wait_for_a_server_that_is_away(line: Line, tmp_path: Path) -> None:
+def test_counters_of_turns_wait_for_a_server_that_is_away(line, tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:
         ws.items.add("before")
@@ -348,9 +341,9 @@ def test_counters_of_turns_wait_for_a_server_that_is_away(line: Line, tmp_path: 
     ],
 )
 def test_an_address_that_cannot_be_used_is_one_line(
-    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, error: type[Exception],
-    words: str,
-) -> None:  # fmt: skip
+    postgres, tmp_path, monkeypatch, address, error,
+    words,
+):  # fmt: skip
     monkeypatch.setenv("NANOMEM_DATABASE_URL", address.format(folder=postgres.folder))
     home = make_home(tmp_path)
     with pytest.raises(error) as caught, open_workspace(home) as ws:
@@ -362,9 +355,7 @@ def test_an_address_that_cannot_be_used_is_one_line(
     assert "secret" not in run.stderr + caught.value.line()
 
 
-def test_a_database_that_does_not_hold_every_text_is_refused(
-    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_does_not_hold_every_text_is_refused(postgres, tmp_path, monkeypatch):
     how = "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
     postgres.run("postgres", "DROP DATABASE IF EXISTS few_letters", f"CREATE DATABASE few_letters {how}")
     monkeypatch.setenv("NANOMEM_DATABASE_URL", postgres.url("few_letters"))
@@ -376,22 +367,20 @@ def test_a_database_that_does_not_hold_every_text_is_refused(
     assert "the database has the encoding LATIN1" in nanomem(home, "doctor").stdout
 
 
-def test_a_newer_schema_is_refused_and_left_alone(home: Path) -> None:
+def test_a_newer_schema_is_refused_and_left_alone(home):
     with open_workspace(home) as ws:
         ws.items.add("x")
-        with ws.store.server.writing(durable=True) as connection:  # type: ignore[union-attr]
+        with ws.store.server.writing(durable=True) as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(NewerDatabase, match="schema 9999"), open_workspace(home) as ws:
         ws.items.all()
     with open_workspace(home) as ws:
-        with ws.store.server.writing(durable=True) as connection:  # type: ignore[union-attr]
+        with ws.store.server.writing(durable=True) as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
         assert "x" in {item.text for item in ws.items.all()}
 
 
-def test_a_role_that_is_no_member_is_told_so(
-    home: Path, url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_role_that_is_no_member_is_told_so(home, url, postgres, monkeypatch):
     with open_workspace(home) as ws:
         ws.items.add("x")
     postgres.run("postgres", "DROP ROLE IF EXISTS weak", "CREATE ROLE weak LOGIN")
@@ -402,9 +391,7 @@ def test_a_role_that_is_no_member_is_told_so(
     assert (told.returncode, "no member of this workspace" in told.stdout) == (1, True)
 
 
-def test_a_memory_lives_behind_a_pool(
-    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_lives_behind_a_pool(tmp_path, postgres, monkeypatch):
     with postgres_pooler.database(postgres) as pooled:
         monkeypatch.setenv("NANOMEM_DATABASE_URL", pooled)
         home = make_home(tmp_path)
@@ -421,9 +408,7 @@ def test_a_memory_lives_behind_a_pool(
 # -- members ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_role_is_let_in_and_taken_out_again(
-    home: Path, url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_role_is_let_in_and_taken_out_again(home, url, postgres, monkeypatch):
     postgres.run("postgres", "DROP ROLE IF EXISTS colleague", "CREATE ROLE colleague LOGIN")
     assert nanomem(home, "memory", "add", "--text", "seen by two").returncode == 0
     added = nanomem(home, "members", "add", "colleague")

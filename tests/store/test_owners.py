@@ -1,10 +1,7 @@
 """A file belongs to the user whose agent works there, whoever writes it; where that cannot be, nothing is written."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -18,21 +15,21 @@ AGENT, GROUP = 12345, 12346
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
 
-def given(folder: Path) -> Path:
+def given(folder):
     """The folder and all in it, handed to the user of the agent."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, AGENT, GROUP, follow_symlinks=False)
     return folder
 
 
-def others(folder: Path) -> list[Path]:
+def others(folder):
     """What in the folder is not the agent's."""
     found = ((path, path.lstat()) for path in (folder, *folder.rglob("*")))
     return [path for path, stat in found if (stat.st_uid, stat.st_gid) != (AGENT, GROUP)]
 
 
 @needs_root
-def test_what_replaces_a_file_and_what_is_new_belong_to_the_agent(tmp_path: Path) -> None:
+def test_what_replaces_a_file_and_what_is_new_belong_to_the_agent(tmp_path):
     folder = tmp_path / "home"
     folder.mkdir()
     given(folder)
@@ -54,7 +51,7 @@ def test_what_replaces_a_file_and_what_is_new_belong_to_the_agent(tmp_path: Path
 
 
 @needs_root
-def test_in_a_folder_for_everybody_a_new_file_stays_ours(tmp_path: Path) -> None:
+def test_in_a_folder_for_everybody_a_new_file_stays_ours(tmp_path):
     folder = tmp_path / "shared"
     folder.mkdir()
     given(folder).chmod(0o1777)
@@ -65,7 +62,7 @@ def test_in_a_folder_for_everybody_a_new_file_stays_ours(tmp_path: Path) -> None
 @needs_root
 @needs_git
 @pytest.mark.parametrize("versioned", [True, False])
-def test_a_dream_by_root_leaves_everything_to_the_agent(tmp_path: Path, versioned: bool) -> None:
+def test_a_dream_by_root_leaves_everything_to_the_agent(tmp_path, versioned):
     paths = small(tmp_path)
     (paths.workspace / "USER.md").chmod(0o600)
     if not versioned:
@@ -82,7 +79,7 @@ def test_a_dream_by_root_leaves_everything_to_the_agent(tmp_path: Path, versione
 
 @pytest.mark.sqlite("the file itself")
 @needs_root
-def test_what_root_remembers_and_checkpoints_is_the_agents(tmp_path: Path) -> None:
+def test_what_root_remembers_and_checkpoints_is_the_agents(tmp_path):
     workspace = tmp_path / "home/workspace"
     (workspace / "memory").mkdir(parents=True)
     (tmp_path / "home/config.json").write_text("{}")
@@ -95,9 +92,7 @@ def test_what_root_remembers_and_checkpoints_is_the_agents(tmp_path: Path) -> No
 
 
 @needs_git
-def test_who_may_not_keep_the_owner_is_refused_before_anything_is_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_may_not_keep_the_owner_is_refused_before_anything_is_changed(tmp_path, monkeypatch):
     on = Bench(small(tmp_path))
     on.remember("- User prefers tea", first=21)
     before = {path: path.read_bytes() for path in on.paths.workspace.rglob("*") if path.is_file()}
@@ -111,7 +106,7 @@ def test_who_may_not_keep_the_owner_is_refused_before_anything_is_changed(
 
 @needs_root
 @needs_git
-def test_a_branch_of_another_user_is_not_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_of_another_user_is_not_moved(tmp_path, monkeypatch):
     paths = small(tmp_path)
     given(tmp_path)
     branch = git(paths.workspace, "symbolic-ref", "HEAD").strip()
@@ -124,9 +119,7 @@ def test_a_branch_of_another_user_is_not_moved(tmp_path: Path, monkeypatch: pyte
 
 
 @needs_root
-def test_a_write_that_may_not_keep_the_owner_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_may_not_keep_the_owner_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"theirs")
     os.chown(path, AGENT, GROUP)
@@ -138,9 +131,7 @@ def test_a_write_that_may_not_keep_the_owner_leaves_the_old_file(
 
 @needs_root
 @pytest.mark.parametrize(("mode", "counts"), [(0o660, True), (0o644, False), (0o600, False), (0o640, True)])
-def test_a_group_that_has_rights_is_kept_or_the_write_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, counts: bool
-) -> None:
+def test_a_group_that_has_rights_is_kept_or_the_write_is_refused(tmp_path, monkeypatch, mode, counts):
     path = tmp_path / "file"
     path.write_bytes(b"theirs")
     path.chmod(mode)
@@ -161,5 +152,5 @@ def test_a_group_that_has_rights_is_kept_or_the_write_is_refused(
         atomic.refuse_foreign(path, "file")
 
 
-def _refuse(*_: object) -> None:
+def _refuse(*_):
     raise PermissionError(1, "Operation not permitted")

@@ -5,11 +5,10 @@ import os
 import shutil
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.files import presence
 from nanomem_tui.store.files.presence import find_running_agent, role_of
 
@@ -17,7 +16,7 @@ from nanomem_tui.store.files.presence import find_running_agent, role_of
 class Machine:
     """A process table in a folder, laid out like Linux's."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         self.proc = root / "proc"
         self.proc.mkdir()
         (self.proc / "version").write_text("not a process")
@@ -39,24 +38,24 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path) -> Machine:
+def machine(tmp_path):
     return Machine(tmp_path)
 
 
 @pytest.fixture
-def paths(tmp_path) -> Paths:
+def paths(tmp_path):
     home = tmp_path / "user" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)
     (home / "config.json").write_text("{}")
     return find_workspace(home / "workspace")
 
 
-def user_home(paths: Paths) -> Path:
+def user_home(paths):
     assert paths.home is not None
     return paths.home.parent
 
 
-def record(paths: Paths, name="gateway.json", **fields) -> None:
+def record(paths, name="gateway.json", **fields):
     assert paths.home is not None
     (paths.home / "run").mkdir(exist_ok=True)
     (paths.home / "run" / name).write_text(json.dumps(fields))

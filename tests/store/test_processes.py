@@ -1,13 +1,10 @@
 """Several processes change one store: no update is lost, and what was acknowledged survives a kill."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +29,7 @@ print(done)
 Again = Callable[[], Store]
 
 
-def test_two_processes_that_compare_and_write_lose_no_update(folder: Path, again: Again) -> None:
+def test_two_processes_that_compare_and_write_lose_no_update(folder, again):
     with_one = again()
     add(with_one, "n", "0")
     with_one.close()
@@ -47,7 +44,7 @@ def test_two_processes_that_compare_and_write_lose_no_update(folder: Path, again
 
 
 @pytest.mark.sqlite("a server's schema is not replaced as a file is")
-def test_a_store_that_was_replaced_is_loaded_anew(folder: Path, again: Again) -> None:
+def test_a_store_that_was_replaced_is_loaded_anew(folder, again):
     store = again()
     add(store, "a", "first")
     elsewhere = folder / "elsewhere"
@@ -55,7 +52,7 @@ def test_a_store_that_was_replaced_is_loaded_anew(folder: Path, again: Again) ->
     other = open_store(elsewhere)
     add(other, "b", "second")
     other.database.close()
-    with store.database.exclusive():  # type: ignore[attr-defined]
+    with store.database.exclusive():
         for name in ("-wal", "-shm"):
             (folder / f"nanomem.db{name}").unlink(missing_ok=True)
         os.replace(elsewhere / "nanomem.db", folder / "nanomem.db")
@@ -65,13 +62,13 @@ def test_a_store_that_was_replaced_is_loaded_anew(folder: Path, again: Again) ->
 
 
 @pytest.mark.sqlite("a server makes its own checkpoints")
-def test_a_checkpoint_of_the_wal_beside_writers_loses_nothing(folder: Path, again: Again) -> None:
+def test_a_checkpoint_of_the_wal_beside_writers_loses_nothing(folder, again):
     store = again()
     code = "for number in range(60): add(store, f'o_{number}', f'other {number}', durable=False)"
     with subprocess.Popen([sys.executable, "-c", PROCESS + code, str(folder)]) as process:
         for number in range(60):
             add(store, f"m_{number}", f"mine {number}")
-            store.database.checkpoint()  # type: ignore[attr-defined]
+            store.database.checkpoint()
         assert process.wait(120) == 0
     assert len(texts(store)) == 120
     store.close()

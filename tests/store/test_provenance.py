@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from nanomem_tui.core.operations import Actor, new_operation
 from nanomem_tui.memory import scopes
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import settle, turn
 from tests.store.homes import make_home
 
@@ -26,34 +23,34 @@ OTHERS: tuple[Actor, ...] = ("agent", "dream", "compaction", "import")
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     return make_home(tmp_path, items=0, lessons=0)
 
 
 @pytest.fixture
-def ws(home: Path) -> Iterator[Workspace]:
+def ws(home):
     with open_workspace(home) as opened:
         yield opened
 
 
-def hold(ws: Workspace, layer: str, finding: str = "origin") -> Any:
+def hold(ws, layer, finding="origin"):
     row = scopes.hold_for_review(ROWS[layer], "nobody knows who said it", finding=finding)
     ws.perform(new_operation("turn", "turn", [change_of(layer, None, row)], actor="agent"))
     return row
 
 
-def released(layer: str, row: Any, actor: Actor, kind: str = "edit"):
+def released(layer, row, actor, kind="edit"):
     return new_operation(kind, "let it in", [change_of(layer, row, scopes.accept_held(row))], actor=actor)
 
 
-def is_active(ws: Workspace, layer: str) -> bool:
+def is_active(ws, layer):
     rows: Any = ws.items.all() if layer == "item" else ws.lessons.all()
     return any(row.id == ROWS[layer].id and row.enabled for row in rows)
 
 
 @pytest.mark.parametrize("actor", OTHERS)
 @pytest.mark.parametrize("layer", ROWS)
-def test_nobody_but_a_person_lets_in_what_waits(ws: Workspace, layer: str, actor: Actor) -> None:
+def test_nobody_but_a_person_lets_in_what_waits(ws, layer, actor):
     row = hold(ws, layer)
     before = len(ws.log())
     with pytest.raises(Refused, match="waits in the inbox"):
@@ -63,7 +60,7 @@ def test_nobody_but_a_person_lets_in_what_waits(ws: Workspace, layer: str, actor
 
 
 @pytest.mark.parametrize("layer", ROWS)
-def test_a_person_does_and_it_is_written(home: Path, ws: Workspace, layer: str) -> None:
+def test_a_person_does_and_it_is_written(home, ws, layer):
     hold(ws, layer)
     ws.flush()
     ws.inbox.accept([ROWS[layer].id])
@@ -79,7 +76,7 @@ def test_a_person_does_and_it_is_written(home: Path, ws: Workspace, layer: str) 
         assert is_active(again, layer)
 
 
-def test_one_who_may_teach_says_again_what_waited_for_its_origin_alone(home: Path) -> None:
+def test_one_who_may_teach_says_again_what_waited_for_its_origin_alone(home):
     settle(home, capture_senders=["ana"])
     said = "Remember that we decided to rent the studio in Lisbon."
     with open_workspace(home) as ws:
@@ -93,7 +90,7 @@ def test_one_who_may_teach_says_again_what_waited_for_its_origin_alone(home: Pat
         assert (item.enabled, item.meta["said_again"]["by"]) == (True, "ana")
 
 
-def test_no_turn_lets_in_what_waits_for_more_than_its_origin(ws: Workspace) -> None:
+def test_no_turn_lets_in_what_waits_for_more_than_its_origin(ws):
     row = hold(ws, "item", finding="injection")
     with pytest.raises(Refused):
         ws.perform(
@@ -102,13 +99,13 @@ def test_no_turn_lets_in_what_waits_for_more_than_its_origin(ws: Workspace) -> N
 
 
 @pytest.mark.parametrize("layer", ROWS)
-def test_a_turn_that_does_not_say_who_lets_nothing_in(ws: Workspace, layer: str) -> None:
+def test_a_turn_that_does_not_say_who_lets_nothing_in(ws, layer):
     row = hold(ws, layer)
     with pytest.raises(Refused):
         ws.perform(released(layer, row, "agent", "turn"))
 
 
-def test_what_is_disabled_and_does_not_wait_may_be_enabled(ws: Workspace) -> None:
+def test_what_is_disabled_and_does_not_wait_may_be_enabled(ws):
     item = ws.items.add("Likes tea")[1]
     ws.items.set_enabled([item.id], False)
     ws.flush()
@@ -119,7 +116,7 @@ def test_what_is_disabled_and_does_not_wait_may_be_enabled(ws: Workspace) -> Non
     assert ws.degraded == ""
 
 
-def test_a_row_that_names_no_source_is_kept_as_of_an_unknown_one(home: Path, ws: Workspace) -> None:
+def test_a_row_that_names_no_source_is_kept_as_of_an_unknown_one(home, ws):
     item = Item("ltm_nowhere", "from nowhere", source="")
     ws.perform(new_operation("import", "import", [change_of("item", None, item)], actor="import"))
     ws.flush()

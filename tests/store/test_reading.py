@@ -1,35 +1,31 @@
 """What a database holds is read as values, the same through `sqlite3` alone as through SQLAlchemy."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.core.operations import LaterChanges, Operation, new_operation
+from nanomem_tui.core.operations import LaterChanges, new_operation
 from nanomem_tui.store import lookup
 from nanomem_tui.store.database import reading
 from nanomem_tui.store.database.operation_log import Journal
 from nanomem_tui.store.database.queries import CoreReading
-from nanomem_tui.store.database.reading import Reading, SqliteReading
+from nanomem_tui.store.database.reading import SqliteReading
 from nanomem_tui.store.database.statements import STATEMENTS
-from nanomem_tui.store.snapshot import Snapshot, change_of
+from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item, Lesson, Record
 from tests.hygiene.repository import ROOT
-from tests.store.stores import AT, Store, add, delete, edit
+from tests.store.stores import AT, add, delete, edit
 
 INBOX = '{"inbox": {"why": "a tool said so"}}'
 
 
-def insert(store: Store, *rows: Item | Lesson | Record, kind: str = "import") -> Operation:
+def insert(store, *rows, kind="import"):
     layers = {Item: "item", Lesson: "lesson", Record: "record"}
     changes = [change_of(layers[type(row)], None, row) for row in rows]
     return store.perform(new_operation(kind, f"{kind} {len(rows)}", changes, actor="import"))
@@ -38,25 +34,25 @@ def insert(store: Store, *rows: Item | Lesson | Record, kind: str = "import") ->
 class Memory:
     """A store as its readers ask it: rows in RAM, or in the database alone."""
 
-    def __init__(self, store: Store, of: Reading, *, loaded: bool = False, database_is_all: bool = True) -> None:
+    def __init__(self, store, of, *, loaded=False, database_is_all=True):
         self._store = store
         self.reading = of
         self.loaded = loaded
         self.database_is_all = database_is_all
 
-    def load(self) -> Snapshot:
+    def load(self):
         return self._store.load()
 
 
 @pytest.fixture(params=["driver", "core"])
-def read(store: Store, folder: Path, request: pytest.FixtureRequest) -> Reading:
+def read(store, folder, request):
     """The database of `store`, through the driver alone where it is a file, or through SQLAlchemy."""
     if request.param == "core" or not (folder / "nanomem.db").exists():
         return CoreReading(store.database.reading)
     return SqliteReading(folder / "nanomem.db")
 
 
-def test_rows_are_read_as_they_were_written(store: Store, read: Reading) -> None:
+def test_rows_are_read_as_they_were_written(store, read):
     item = Item("a", "text \0 with \U0010fffe signs", enabled=False, pinned=True, hits=3, last_accessed_at=AT)
     insert(
         store, item, Item("b", "another"), Lesson("l", trigger="t", hits=2, last_applied_at=AT), Record("r", about="d")
@@ -69,7 +65,7 @@ def test_rows_are_read_as_they_were_written(store: Store, read: Reading) -> None
     assert found["b"].is_deleted is True
 
 
-def test_rows_of_some_ids_and_those_written_since_a_commit_are_read_alone(store: Store, read: Reading) -> None:
+def test_rows_of_some_ids_and_those_written_since_a_commit_are_read_alone(store, read):
     insert(store, *(Item(f"a_{number}", f"text {number}") for number in range(1_200)))
     edit(store, "a_7", text="edited")
     wanted = [f"a_{number}" for number in range(0, 1_200, 2)]
@@ -81,9 +77,7 @@ def test_rows_of_some_ids_and_those_written_since_a_commit_are_read_alone(store:
     assert reading.meta(read)[0] == 3
 
 
-def test_a_block_of_questions_sees_one_moment_and_a_kept_connection_the_newest(
-    store: Store, read: Reading, again: Callable[[], Store]
-) -> None:
+def test_a_block_of_questions_sees_one_moment_and_a_kept_connection_the_newest(store, read, again):
     add(store, "a", "first")
     with read.open():
         before = reading.meta(read)
@@ -97,7 +91,7 @@ def test_a_block_of_questions_sees_one_moment_and_a_kept_connection_the_newest(
     assert len(Journal(lambda: read).log(10)) == len(store.log())
 
 
-def test_the_log_is_given_as_the_product_shows_it(store: Store, read: Reading) -> None:
+def test_the_log_is_given_as_the_product_shows_it(store, read):
     first = add(store, "a", "first")
     second = edit(store, "a", text="second")
     add(store, "b", "of the agent", actor="agent")
@@ -120,14 +114,14 @@ def test_the_log_is_given_as_the_product_shows_it(store: Store, read: Reading) -
     assert [done.id for done in Journal(lambda: read).touching(["b", "none"], "agent")] == [by_agent.operation.id]
 
 
-def test_what_a_person_started_is_undone_as_what_he_did(store: Store) -> None:
+def test_what_a_person_started_is_undone_as_what_he_did(store):
     add(store, "a", "first")
     change = change_of("item", None, Item("b", "dreamed"))
     dream = store.perform(new_operation("dream", "Dream", [change], actor="dream", meta={"started_by": "human"}))
     assert store.undo().undoes == dream.id
 
 
-def test_the_changes_of_a_large_operation_are_read_when_somebody_asks(store: Store, read: Reading) -> None:
+def test_the_changes_of_a_large_operation_are_read_when_somebody_asks(store, read):
     done = insert(store, *(Item(f"a_{number}", f"text {number}") for number in range(150)))
     with read.open():
         (entry,) = Journal(lambda: read).log(1)
@@ -141,7 +135,7 @@ def test_the_changes_of_a_large_operation_are_read_when_somebody_asks(store: Sto
 
 
 @pytest.mark.parametrize("in_ram", [False, True], ids=["of the database", "of the rows in RAM"])
-def test_counts_are_the_same_from_the_database_and_from_ram(store: Store, read: Reading, in_ram: bool) -> None:
+def test_counts_are_the_same_from_the_database_and_from_ram(store, read, in_ram):
     insert(
         store,
         Item("a", "one", "fact", source="manual"),
@@ -171,7 +165,7 @@ def test_counts_are_the_same_from_the_database_and_from_ram(store: Store, read: 
     assert sorted(row.id for row in lookup.lessons(memory)) == ["l", "m"]
 
 
-def test_the_newest_items_come_without_those_that_wait_in_the_inbox(store: Store, read: Reading) -> None:
+def test_the_newest_items_come_without_those_that_wait_in_the_inbox(store, read):
     for number in range(9):
         waits = {"enabled": False, "meta_json": INBOX} if number in {6, 7, 8} else {}
         insert(
@@ -184,7 +178,7 @@ def test_the_newest_items_come_without_those_that_wait_in_the_inbox(store: Store
 
 
 @pytest.mark.parametrize("database_is_all", [True, False])
-def test_the_same_words_are_found_however_they_are_written(store: Store, read: Reading, database_is_all: bool) -> None:
+def test_the_same_words_are_found_however_they_are_written(store, read, database_is_all):
     add(store, "a", "Likes  Green\ntea")
     add(store, "b", "likes black tea")
     add(store, "c", "gone")
@@ -195,7 +189,7 @@ def test_the_same_words_are_found_however_they_are_written(store: Store, read: R
 
 
 @pytest.mark.sqlite("about the file")
-def test_where_nothing_was_written_yet_there_is_nothing_to_read(tmp_path: Path, store: Store) -> None:
+def test_where_nothing_was_written_yet_there_is_nothing_to_read(tmp_path, store):
     file = tmp_path / "new" / "nanomem.db"
     assert not SqliteReading(file).exists
     assert not file.parent.exists()
@@ -211,7 +205,7 @@ def test_where_nothing_was_written_yet_there_is_nothing_to_read(tmp_path: Path, 
 
 
 @pytest.mark.sqlite("about the file")
-def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_named(tmp_path):
     file = tmp_path / "nanomem.db"
     file.write_bytes(b"no database " * 1_000)
     with pytest.raises(NanomemError, match="cannot be read") as told:
@@ -224,9 +218,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.sqlite("about the file")
 @pytest.mark.parametrize("killed", [False, True], ids=["all is in the file", "the last commits are in the WAL"])
-def test_where_sqlite_can_make_no_file_beside_it_the_database_is_read_all_the_same(
-    store: Store, folder: Path, killed: bool
-) -> None:
+def test_where_sqlite_can_make_no_file_beside_it_the_database_is_read_all_the_same(store, folder, killed):
     add(store, "a", "first")
     if killed:
         kept = {name: (folder / name).read_bytes() for name in ("nanomem.db", "nanomem.db-wal")}
@@ -239,7 +231,7 @@ def test_where_sqlite_can_make_no_file_beside_it_the_database_is_read_all_the_sa
 
 
 @pytest.mark.sqlite("about the file")
-def test_reading_leaves_the_file_as_it_is(store: Store, folder: Path) -> None:
+def test_reading_leaves_the_file_as_it_is(store, folder):
     add(store, "a", "first")
     store.database.close()
     file = folder / "nanomem.db"
@@ -249,7 +241,7 @@ def test_reading_leaves_the_file_as_it_is(store: Store, folder: Path) -> None:
 
 
 @pytest.mark.sqlite("a server is asked through SQLAlchemy")
-def test_a_process_that_only_reads_loads_neither_sqlalchemy_nor_textual(store: Store, folder: Path) -> None:
+def test_a_process_that_only_reads_loads_neither_sqlalchemy_nor_textual(store, folder):
     insert(store, Item("a", "likes green tea"), Item("b", "drinks coffee"), Record("r"))
     code = """
 import json, sys
@@ -295,7 +287,7 @@ print(json.dumps([sorted(snapshot.items), found, len(log), len(groups), sorted(h
         ("operations_after", "PRIMARY KEY"),
     ],
 )
-def test_no_question_of_a_few_rows_reads_all_of_them(store: Store, folder: Path, name: str, index: str) -> None:
+def test_no_question_of_a_few_rows_reads_all_of_them(store, folder, name, index):
     with contextlib.closing(sqlite3.connect(folder / "nanomem.db")) as connection:
         parameters = dict.fromkeys(re.findall(r":(\w+)", STATEMENTS[name]), "[]")
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {STATEMENTS[name]}", parameters)]
@@ -304,7 +296,7 @@ def test_no_question_of_a_few_rows_reads_all_of_them(store: Store, folder: Path,
 
 
 @pytest.mark.slow
-def test_the_statements_of_reading_are_those_of_the_models() -> None:
+def test_the_statements_of_reading_are_those_of_the_models():
     line = [sys.executable, str(ROOT / "scripts" / "statements.py"), "--check"]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
     assert (done.returncode, done.stdout) == (0, "")

@@ -1,10 +1,7 @@
 """Records: rows of the third layer, kept as items and lessons are."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -14,32 +11,31 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.facts.journal import Records
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import kill
 
 AT = "2026-11-02T10:00:00+00:00"
 
 
-def made(folder: Path) -> Path:
+def made(folder):
     """An empty workspace."""
     place = folder / "home" / "workspace"
     place.mkdir(parents=True)
     return place
 
 
-def entry(number: int, text: str = "Met Ana") -> Record:
+def entry(number, text="Met Ana"):
     return Record(f"journal_{number}", "journal", "2026-11-02", text, at=AT, created_at=AT, updated_at=AT)
 
 
-def journal(ws: Workspace) -> Records:
+def journal(ws):
     return Records(ws.store, ws.perform, "journal", "journal entry", "nanomem journal list")
 
 
-def texts(ws: Workspace) -> dict[str, str]:
+def texts(ws):
     return {row.id: row.text for row in journal(ws).rows()}
 
 
-def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
+def test_records_outlive_a_close_and_a_kill(tmp_path):
     place = made(tmp_path)
     with open_workspace(place) as ws:
         journal(ws).add_rows([entry(1), entry(2, "Read a book")])
@@ -61,7 +57,7 @@ def test_records_outlive_a_close_and_a_kill(tmp_path: Path) -> None:
             journal(ws).get("none")
 
 
-def test_two_processes_see_each_other(tmp_path: Path) -> None:
+def test_two_processes_see_each_other(tmp_path):
     place = made(tmp_path)
     with open_workspace(place) as one, open_workspace(place) as two:
         journal(one).add_rows([entry(1)])
@@ -77,7 +73,7 @@ def test_two_processes_see_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite("the file itself")
-def test_the_tables_of_the_seed_are_there_to_be_asked(tmp_path: Path) -> None:
+def test_the_tables_of_the_seed_are_there_to_be_asked(tmp_path):
     place = made(tmp_path)
     with open_workspace(place) as ws:
         ws.facts.set("Home", "city", "Porto", domain="Life")

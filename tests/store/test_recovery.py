@@ -1,7 +1,5 @@
 """A damaged database is made anew from a copy and the log beside it, and what nobody has is named."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -14,7 +12,7 @@ import time_machine
 
 from nanomem_tui.core.errors import NanomemError, StoreError
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.store.recovery import DatabaseRecovery, is_whole
+from nanomem_tui.store.recovery import is_whole
 from tests.store.stores import Store, add, delete, edit, other_process, recovery, texts
 
 Again = Callable[[], Store]
@@ -22,13 +20,13 @@ pytestmark = pytest.mark.sqlite("a server has backups of its own")
 
 
 @pytest.fixture
-def beside(folder: Path) -> DatabaseRecovery:
+def beside(folder):
     found = recovery(folder)
     assert found is not None
     return found
 
 
-def harm(folder: Path, at: float = 0.5) -> None:
+def harm(folder, at=0.5):
     """Overwrite a page in the middle of the file, and lose the WAL."""
     file = folder / "nanomem.db"
     with file.open("r+b") as opened:
@@ -37,7 +35,7 @@ def harm(folder: Path, at: float = 0.5) -> None:
     (folder / "nanomem.db-wal").unlink(missing_ok=True)
 
 
-def test_a_copy_and_the_log_bring_back_every_commit(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
+def test_a_copy_and_the_log_bring_back_every_commit(folder, again, beside):
     store = again()
     for number in range(30):
         add(store, f"a_{number}", f"text {number}")
@@ -66,9 +64,7 @@ def test_a_copy_and_the_log_bring_back_every_commit(folder: Path, again: Again, 
     assert "late" not in texts(repaired)
 
 
-def test_what_could_not_be_done_is_not_done_after_a_repair_either(
-    folder: Path, again: Again, beside: DatabaseRecovery
-) -> None:
+def test_what_could_not_be_done_is_not_done_after_a_repair_either(folder, again, beside):
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -85,7 +81,7 @@ def test_what_could_not_be_done_is_not_done_after_a_repair_either(
     assert repaired.undo().undoes == made.id, "what could not be done is none that stands"
 
 
-def test_a_log_that_is_written_anew_says_the_same(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
+def test_a_log_that_is_written_anew_says_the_same(folder, again, beside):
     store = again()
     add(store, "a", "first")
     store.snapshot.count("item", "a", 1, "2026-03-05T10:00:00+00:00")
@@ -98,9 +94,7 @@ def test_a_log_that_is_written_anew_says_the_same(folder: Path, again: Again, be
     assert (folder / "operations.jsonl").read_bytes().startswith(before)
 
 
-def test_a_process_that_was_open_goes_on_in_the_repaired_file(
-    folder: Path, again: Again, beside: DatabaseRecovery
-) -> None:
+def test_a_process_that_was_open_goes_on_in_the_repaired_file(folder, again, beside):
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -110,9 +104,7 @@ def test_a_process_that_was_open_goes_on_in_the_repaired_file(
     assert texts(again()) == {"a": "first", "b": "second", "c": "third"}
 
 
-def test_commits_that_nobody_has_are_named_by_their_number(
-    folder: Path, again: Again, beside: DatabaseRecovery
-) -> None:
+def test_commits_that_nobody_has_are_named_by_their_number(folder, again, beside):
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -126,7 +118,7 @@ def test_commits_that_nobody_has_are_named_by_their_number(
     assert sorted(texts(again())) == ["a", "b", "d"]
 
 
-def test_without_a_whole_copy_nothing_is_moved(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
+def test_without_a_whole_copy_nothing_is_moved(folder, again, beside):
     store = again()
     add(store, "a", "first")
     store.database.close()
@@ -135,7 +127,7 @@ def test_without_a_whole_copy_nothing_is_moved(folder: Path, again: Again, besid
     assert (folder / "nanomem.db").exists()
 
 
-def test_commits_that_a_power_cut_took_from_the_database_are_made_again(folder: Path, again: Again) -> None:
+def test_commits_that_a_power_cut_took_from_the_database_are_made_again(folder, again):
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -156,7 +148,7 @@ def test_commits_that_a_power_cut_took_from_the_database_are_made_again(folder: 
 
 
 @pytest.mark.parametrize("torn", [b'{"seq": 3, "id": "op', b"\0" * 40, b"no json\n", b"\xff\xfe\n"])
-def test_a_torn_end_of_the_log_costs_only_itself(folder: Path, again: Again, torn: bytes) -> None:
+def test_a_torn_end_of_the_log_costs_only_itself(folder, again, torn):
     store = again()
     add(store, "a", "first")
     add(store, "b", "second")
@@ -173,7 +165,7 @@ def test_a_torn_end_of_the_log_costs_only_itself(folder: Path, again: Again, tor
 
 
 @pytest.mark.slow
-def test_the_log_of_several_processes_has_every_commit_once_and_in_order(folder: Path, again: Again) -> None:
+def test_the_log_of_several_processes_has_every_commit_once_and_in_order(folder, again):
     store = again()
     for number in range(5):
         add(store, f"m_{number}", f"mine {number}")
@@ -182,7 +174,7 @@ def test_the_log_of_several_processes_has_every_commit_once_and_in_order(folder:
     assert [line["seq"] for line in lines] == list(range(1, 11))
 
 
-def test_three_daily_copies_are_kept_and_the_log_begins_behind_the_oldest(folder: Path, again: Again) -> None:
+def test_three_daily_copies_are_kept_and_the_log_begins_behind_the_oldest(folder, again):
     store = again()
     for day in range(1, 6):
         with time_machine.travel(f"2026-03-{day:02}T12:00:00+00:00"):
@@ -194,7 +186,7 @@ def test_three_daily_copies_are_kept_and_the_log_begins_behind_the_oldest(folder
     assert [json.loads(line)["seq"] for line in (folder / "operations.jsonl").read_bytes().splitlines()] == [4, 5]
 
 
-def test_a_copy_of_the_records_from_before_a_migration_goes_as_daily_copies_do(folder: Path, again: Again) -> None:
+def test_a_copy_of_the_records_from_before_a_migration_goes_as_daily_copies_do(folder, again):
     store = again()
     copy = folder / "copies" / "work-cli_2-2026-03-02-schema-0001.db"
     copy.parent.mkdir()
@@ -209,9 +201,7 @@ def test_a_copy_of_the_records_from_before_a_migration_goes_as_daily_copies_do(f
     assert kept == [True, True, True, True, False]
 
 
-def test_copies_made_anew_take_the_place_of_those_of_the_records_too(
-    folder: Path, again: Again, beside: DatabaseRecovery
-) -> None:
+def test_copies_made_anew_take_the_place_of_those_of_the_records_too(folder, again, beside):
     add(again(), "a", "first")
     copy = folder / "copies" / "work-2026-03-02-schema-0001.db"
     copy.parent.mkdir(exist_ok=True)
@@ -220,7 +210,7 @@ def test_copies_made_anew_take_the_place_of_those_of_the_records_too(
     assert not copy.exists()
 
 
-def test_no_file_is_for_anybody_else_to_read(folder: Path, again: Again, beside: DatabaseRecovery) -> None:
+def test_no_file_is_for_anybody_else_to_read(folder, again, beside):
     store = again()
     add(store, "a", "first")
     store.checkpoint()
@@ -231,7 +221,7 @@ def test_no_file_is_for_anybody_else_to_read(folder: Path, again: Again, beside:
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
-def test_a_page_that_was_harmed_anywhere_is_found(folder: Path, again: Again) -> None:
+def test_a_page_that_was_harmed_anywhere_is_found(folder, again):
     store = again()
     for number in range(40):
         add(store, f"a_{number}", f"text {number} " * 20)
@@ -244,7 +234,7 @@ def test_a_page_that_was_harmed_anywhere_is_found(folder: Path, again: Again) ->
         assert not is_whole(folder / "harmed.db"), f"page {page}"
 
 
-def test_a_damaged_database_is_named_and_nothing_is_written_into_it(folder: Path, again: Again) -> None:
+def test_a_damaged_database_is_named_and_nothing_is_written_into_it(folder, again):
     store = again()
     add(store, "a", "first")
     store.checkpoint()

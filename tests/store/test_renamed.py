@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from nanomem_tui import open_workspace
-from tests.cli.conftest import Run
 
 pytestmark = pytest.mark.sqlite("the file itself")
 TEXT = "Ana has two cats"
@@ -17,7 +16,7 @@ SAID = "of a workspace that is not this one"
 
 
 @pytest.fixture(params=["workspace", "work"])
-def workspace(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+def workspace(tmp_path, request):
     """A workspace in an agent's home, with one item of ours."""
     made: Path = tmp_path / "home" / request.param
     (made / "memory").mkdir(parents=True)
@@ -27,17 +26,17 @@ def workspace(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return made
 
 
-def texts(workspace: Path) -> set[str]:
+def texts(workspace):
     with open_workspace(workspace) as ws:
         return {item.text for item in ws.items.all()}
 
 
-def told(workspace: Path) -> list[str]:
+def told(workspace):
     with open_workspace(workspace) as ws:
         return [problem.fix for problem in ws.doctor() if SAID in problem.what]
 
 
-def test_a_renamed_workspace_is_told_of_its_memory_and_how_it_comes_back(workspace: Path, run: Run) -> None:
+def test_a_renamed_workspace_is_told_of_its_memory_and_how_it_comes_back(workspace, run):
     brain = workspace.rename(workspace.with_name("brain"))
     place = ["--workspace", str(brain)]
     for command in (["memory", "list"], ["memory", "search", "--query", "cats"]):
@@ -52,7 +51,7 @@ def test_a_renamed_workspace_is_told_of_its_memory_and_how_it_comes_back(workspa
     assert told(workspace) == []
 
 
-def test_a_living_workspace_of_the_same_home_is_never_named(workspace: Path) -> None:
+def test_a_living_workspace_of_the_same_home_is_never_named(workspace):
     other = workspace.with_name("other")
     (other / "memory").mkdir(parents=True)
     assert told(other) == []
@@ -62,6 +61,6 @@ def test_a_living_workspace_of_the_same_home_is_never_named(workspace: Path) -> 
     assert told(other) == told(workspace) == []
 
 
-def test_a_home_that_was_moved_shows_its_memory(workspace: Path) -> None:
+def test_a_home_that_was_moved_shows_its_memory(workspace):
     moved = workspace.parent.rename(workspace.parent.with_name("moved"))
     assert texts(moved / workspace.name) == {TEXT}

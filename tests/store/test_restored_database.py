@@ -1,7 +1,5 @@
 """A restored database: nobody mistakes it for the one before, and no log beside it brings later commits back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.releases import detect
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.store.moving import backup, restore
 from nanomem_tui.store.moving.backup import Archive
 from tests.store.stores import add, open_store, other_process, texts
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.sqlite("a server has backups of its own")
 
 
 @pytest.fixture
-def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+def paths(tmp_path, monkeypatch):
     monkeypatch.delenv("NANOMEM_DATABASE_URL", raising=False)
     (tmp_path / "home" / "workspace" / "memory").mkdir(parents=True)
     (tmp_path / "home" / "config.json").write_text("{}")
@@ -28,11 +26,11 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     return found
 
 
-def bring_back(paths: Paths, made: backup.Made) -> restore.Restored:
+def bring_back(paths, made):
     return restore.restore_in_place(paths, detect(paths), made.path)
 
 
-def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
+def test_its_log_and_copies_bring_nothing_later_back(paths):
     store = open_store(paths.data)
     add(store, "a_1", "one")
     store.checkpoint()
@@ -54,7 +52,7 @@ def test_its_log_and_copies_bring_nothing_later_back(paths: Paths) -> None:
 
 
 @pytest.mark.slow
-def test_who_had_the_database_open_loads_it_anew(paths: Paths) -> None:
+def test_who_had_the_database_open_loads_it_anew(paths):
     store = open_store(paths.data)
     add(store, "a_1", "one")
     made = backup.make_backup(paths, detect(paths))
@@ -66,13 +64,13 @@ def test_who_had_the_database_open_loads_it_anew(paths: Paths) -> None:
     assert other_process(paths.data, "print(sorted(store.load().items))") == "['a_1', 'a_3']\n"
 
 
-def test_what_is_as_it_was_is_seen_whatever_its_epoch_and_wal(paths: Paths) -> None:
+def test_what_is_as_it_was_is_seen_whatever_its_epoch_and_wal(paths):
     store = open_store(paths.data)
     add(store, "a_1", "one")
     made = backup.make_backup(paths, detect(paths))
     add(store, "a_2", "two")
 
-    def changed() -> tuple[str, ...]:
+    def changed():
         with Archive(made.path) as archive:
             return restore.plan_restore(paths, detect(paths), archive).changed
 
@@ -86,7 +84,7 @@ def test_what_is_as_it_was_is_seen_whatever_its_epoch_and_wal(paths: Paths) -> N
 
 
 @pytest.mark.parametrize("way", ["in place", "elsewhere"])
-def test_a_memory_that_came_back_is_missed_when_it_goes(paths: Paths, tmp_path: Path, way: str) -> None:
+def test_a_memory_that_came_back_is_missed_when_it_goes(paths, tmp_path, way):
     workspace = paths.workspace
     with open_workspace(workspace) as ws:
         ws.items.add("kept")

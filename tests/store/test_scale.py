@@ -1,9 +1,5 @@
 """The store with many rows: what must not depend on their number. Sizes, not times; times are in `benchmarks/`."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -11,7 +7,6 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.recall.recall import Question
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home, state
 
 SHARES_A_HOME = True
@@ -20,7 +15,7 @@ AT = "2026-03-01T10:00:00+00:00"
 NUMBER = 40_000
 
 
-def rows(first: int, number: int) -> list[Item]:
+def rows(first, number):
     names = ("walrus", "okapi", "quagga", "zebra", "gnu")
     return [
         Item(f"many_{n}", f"{names[n % 5]} number {n} lives in house{n // 100}", updated_at=AT)
@@ -29,7 +24,7 @@ def rows(first: int, number: int) -> list[Item]:
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large(tmp_path_factory):
     """A workspace with 40,000 items, written in batches."""
     workspace = make_home(tmp_path_factory.mktemp("scale"), items=0)
     with open_workspace(workspace) as ws:
@@ -41,12 +36,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workspace
 
 
-def answers(ws: Workspace, words: str) -> list[str]:
+def answers(ws, words):
     return [hit.item.id for hit in ws.recall.ask(Question(words)).hits]
 
 
 @pytest.mark.slow
-def test_a_question_is_answered_before_the_rows_are_read(large: Path) -> None:
+def test_a_question_is_answered_before_the_rows_are_read(large):
     with open_workspace(large) as ws:
         assert answers(ws, f"house399 {NUMBER - 7}")[0] == f"many_{NUMBER - 7}"
         assert ws.items.count()["total"] == NUMBER + 1
@@ -55,7 +50,7 @@ def test_a_question_is_answered_before_the_rows_are_read(large: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_checkpoint_writes_what_changed_and_a_search_finds_it(large: Path) -> None:
+def test_a_checkpoint_writes_what_changed_and_a_search_finds_it(large):
     with open_workspace(large) as ws:
         ws.items.edit("many_17", text="an aardvark now")
         done = ws.flush()
@@ -70,7 +65,7 @@ def test_a_checkpoint_writes_what_changed_and_a_search_finds_it(large: Path) -> 
 
 
 @pytest.mark.slow
-def test_an_import_of_many_rows_is_one_operation_that_one_undo_takes_back(tmp_path: Path) -> None:
+def test_an_import_of_many_rows_is_one_operation_that_one_undo_takes_back(tmp_path):
     workspace, number = make_home(tmp_path, items=0), 12_000
     with open_workspace(workspace) as ws:
         changes = [change_of("item", None, row) for row in rows(0, number)]

@@ -1,9 +1,5 @@
 """Search: the same words find the same items in the index and in RAM, in any script, within any scope."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +7,6 @@ from hypothesis import strategies as st
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import BadInput
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
 TEXTS = [
@@ -26,15 +21,15 @@ TEXTS = [
 ]
 
 
-def found(ws: Workspace, query: str, **rest: str) -> set[str]:
-    return {hit.item.text for hit in ws.items.search(query, **rest)}  # type: ignore[arg-type]
+def found(ws, query, **rest):
+    return {hit.item.text for hit in ws.items.search(query, **rest)}
 
 
 SHARES_A_HOME = True
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory):
     made = make_home(tmp_path_factory.mktemp("search"), items=0)
     with open_workspace(made) as ws:
         for text in TEXTS:
@@ -63,7 +58,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ('(paren) " *', TEXTS[7]),
     ],
 )
-def test_words_of_any_script_find_their_item(workspace: Path, query: str, text: str, loaded: bool) -> None:
+def test_words_of_any_script_find_their_item(workspace, query, text, loaded):
     with open_workspace(workspace) as ws:
         if loaded:
             ws.items.all()
@@ -74,7 +69,7 @@ def test_words_of_any_script_find_their_item(workspace: Path, query: str, text: 
 
 
 @pytest.mark.parametrize("query", ["", "   ", "the", "☃", '"', "*", "NOT", "\0", "a" * 10_000, "AND OR NEAR("])
-def test_no_query_breaks_the_index(workspace: Path, query: str) -> None:
+def test_no_query_breaks_the_index(workspace, query):
     with open_workspace(workspace) as ws:
         before = found(ws, query)
         ws.items.all()
@@ -82,7 +77,7 @@ def test_no_query_breaks_the_index(workspace: Path, query: str) -> None:
 
 
 @given(st.text(max_size=20))
-def test_the_index_of_the_database_and_the_one_in_ram_agree_on_any_query(workspace: Path, query: str) -> None:
+def test_the_index_of_the_database_and_the_one_in_ram_agree_on_any_query(workspace, query):
     with open_workspace(workspace) as ws:
         by_index = [(hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query)]
         assert not ws.items.recall.ready
@@ -90,7 +85,7 @@ def test_the_index_of_the_database_and_the_one_in_ram_agree_on_any_query(workspa
         assert sorted(by_index) == sorted((hit.item.id, hit.parts["terms"]) for hit in ws.items.search(query))
 
 
-def test_no_argument_widens_a_scope(workspace: Path) -> None:
+def test_no_argument_widens_a_scope(workspace):
     with open_workspace(workspace) as ws:
         everything = {"chat secret", "user secret", "other secret"}
         assert found(ws, "secret") == everything, "the owner sees every scope"
@@ -105,10 +100,10 @@ def test_no_argument_widens_a_scope(workspace: Path) -> None:
         assert found(ws, "secret", kind="decision") == {"chat secret"}
         for bad in ({"scope": "galaxy"}, {"kind": "rumour"}):
             with pytest.raises(BadInput):
-                ws.items.search("secret", **bad)  # type: ignore[arg-type]
+                ws.items.search("secret", **bad)
 
 
-def test_a_rare_scope_is_found_among_many_better_matches(tmp_path: Path) -> None:
+def test_a_rare_scope_is_found_among_many_better_matches(tmp_path):
     from nanomem_tui.core.operations import new_operation
     from nanomem_tui.store.snapshot import change_of
 
@@ -123,7 +118,7 @@ def test_a_rare_scope_is_found_among_many_better_matches(tmp_path: Path) -> None
         assert not ws.store.loaded
 
 
-def test_what_a_search_finds_moves_with_every_change(tmp_path: Path) -> None:
+def test_what_a_search_finds_moves_with_every_change(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         ws.items.recall.warm(background=False)
         ws.items.edit("ltm_1", text="needle")

@@ -1,14 +1,12 @@
 """A memory on a server: its errors are one clear line each, and a commit whose answer was lost is looked up."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from nanomem_tui.store.database.postgres import PostgresDatabase, server_problem
 from nanomem_tui.store.processes import Writers
 from tests import postgres_pooler
 from tests.postgres_server import PostgresServer
-from tests.store.servers import Line, connect, control, line_to, old_server, standby_of
+from tests.store.servers import connect, control, line_to, old_server, standby_of
 from tests.store.stores import PROCESS, Store, add, edit, open_store, texts
 
 pytestmark = pytest.mark.vectors
@@ -57,7 +55,7 @@ Opener = Callable[[str], PostgresDatabase]
 
 
 @pytest.fixture
-def on_server(postgres: PostgresServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresServer]:
+def on_server(postgres, folder, monkeypatch):
     """The server, on which stores of `folder` are opened from now on."""
     monkeypatch.setenv("NANOMEM_DATABASE_URL", postgres.url("postgres"))
     yield postgres
@@ -65,11 +63,11 @@ def on_server(postgres: PostgresServer, folder: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def opened() -> Iterator[Opener]:
+def opened():
     """Opens the database of an address; it is closed at the end."""
     with contextlib.ExitStack() as all_of_them:
 
-        def open_one(url: str, schema: str = "w_other") -> PostgresDatabase:
+        def open_one(url, schema="w_other"):
             database = PostgresDatabase(url, schema)
             all_of_them.callback(database.close)
             return database
@@ -77,7 +75,7 @@ def opened() -> Iterator[Opener]:
         yield open_one
 
 
-def error_of(database: PostgresDatabase) -> NanomemError:
+def error_of(database):
     with pytest.raises(NanomemError) as found, database.reading() as connection:
         connection.exec_driver_sql("SELECT revision FROM meta")
     assert "\n" not in found.value.line()
@@ -85,13 +83,13 @@ def error_of(database: PostgresDatabase) -> NanomemError:
 
 
 @pytest.mark.parametrize("url", ["mysql://h/d", "host=h password=hunter2", "postgresql://u:hunter2@h:port/d"])
-def test_an_address_that_is_none_is_refused_without_repeating_it(url: str) -> None:
+def test_an_address_that_is_none_is_refused_without_repeating_it(url):
     with pytest.raises(InvalidConfig) as found:
         PostgresDatabase(url, "w")
     assert "hunter2" not in str(found.value)
 
 
-def test_no_error_shows_the_password(opened: Opener) -> None:
+def test_no_error_shows_the_password(opened):
     for url in ("postgresql://ana:hunter2@127.0.0.1:1/memory", "postgresql://ana:hunter2@hunter2.invalid/memory"):
         error = error_of(opened(url))
         assert isinstance(error, ServerAway)
@@ -99,7 +97,7 @@ def test_no_error_shows_the_password(opened: Opener) -> None:
         assert "hunter2" not in error.line().replace(error.where, "")
 
 
-def test_each_refusal_of_a_server_is_one_line_that_says_what_to_do(on_server: PostgresServer, opened: Opener) -> None:
+def test_each_refusal_of_a_server_is_one_line_that_says_what_to_do(on_server, opened):
     away = opened(f"postgresql://ana@/memory?host={tempfile.gettempdir()}/nowhere")
     assert isinstance(error_of(away), ServerAway)
     error = error_of(opened(on_server.url("no_such_database")))
@@ -122,7 +120,7 @@ def test_each_refusal_of_a_server_is_one_line_that_says_what_to_do(on_server: Po
     assert "13" in error.what
 
 
-def test_a_wrong_password_is_told_as_such(on_server: PostgresServer, opened: Opener) -> None:
+def test_a_wrong_password_is_told_as_such(on_server, opened):
     rules = on_server.folder / "pg_hba.conf"
     before = rules.read_text()
     on_server.run("postgres", "CREATE ROLE careful LOGIN PASSWORD 'right'")
@@ -139,9 +137,7 @@ def test_a_wrong_password_is_told_as_such(on_server: PostgresServer, opened: Ope
         on_server.run("postgres", "SELECT pg_reload_conf()", "DROP ROLE careful")
 
 
-def test_a_server_that_takes_no_changes_says_so_and_is_read(
-    on_server: PostgresServer, folder: Path, opened: Opener
-) -> None:
+def test_a_server_that_takes_no_changes_says_so_and_is_read(on_server, folder, opened):
     store = open_store(folder)
     add(store, "a", "first")
     url = f"{on_server.url('postgres')}&options=-cdefault_transaction_read_only%3Don"
@@ -154,7 +150,7 @@ def test_a_server_that_takes_no_changes_says_so_and_is_read(
     store.close()
 
 
-def test_a_standby_is_read_and_takes_no_changes(on_server: PostgresServer, folder: Path, opened: Opener) -> None:
+def test_a_standby_is_read_and_takes_no_changes(on_server, folder, opened):
     store = open_store(folder)
     add(store, "a", "first")
     with standby_of(on_server) as url:
@@ -171,17 +167,17 @@ def test_a_standby_is_read_and_takes_no_changes(on_server: PostgresServer, folde
     store.close()
 
 
-def test_tables_of_another_version_are_named_as_such(on_server: PostgresServer, folder: Path, opened: Opener) -> None:
+def test_tables_of_another_version_are_named_as_such(on_server, folder, opened):
     store = open_store(folder)
     on_server.run("postgres", f'ALTER TABLE "w_{folder.name}".memory_entries RENAME content TO body')
     with pytest.raises(NewerDatabase, match="another version"):
         store.load()
-    found = server_problems(store.database)  # type: ignore[arg-type]
+    found = server_problems(store.database)
     assert any("memory_entries lacks content" in problem.what for problem in found)
     store.database.close()
 
 
-def test_a_doctor_says_what_is_missing_before_the_first_change(on_server: PostgresServer, opened: Opener) -> None:
+def test_a_doctor_says_what_is_missing_before_the_first_change(on_server, opened):
     on_server.run("postgres", "CREATE ROLE may_nothing LOGIN", "CREATE DATABASE latin ENCODING 'LATIN1'"
                   " LOCALE 'C' TEMPLATE template0")  # fmt: skip
     try:
@@ -204,7 +200,7 @@ def test_a_doctor_says_what_is_missing_before_the_first_change(on_server: Postgr
 
 
 @pytest.fixture
-def cut_line(on_server: PostgresServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Store, Line]]:
+def cut_line(on_server, folder, monkeypatch):
     """A store at the end of a line that can be cut."""
     with line_to(on_server) as (line, url):
         monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
@@ -215,9 +211,7 @@ def cut_line(on_server: PostgresServer, folder: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("away", [0.0, 1.0])
-def test_a_commit_that_went_through_is_done_though_the_answer_was_lost(
-    cut_line: tuple[Store, Line], away: float
-) -> None:
+def test_a_commit_that_went_through_is_done_though_the_answer_was_lost(cut_line, away):
     store, line = cut_line
     line.cut, line.away = "after", away
     add(store, "b", "second")
@@ -229,7 +223,7 @@ def test_a_commit_that_went_through_is_done_though_the_answer_was_lost(
     assert [entry.operation.label for entry in store.log()] == ["undo: add b", "add b", "add a"]
 
 
-def test_a_commit_that_did_not_go_through_fails_and_can_be_made_again(cut_line: tuple[Store, Line]) -> None:
+def test_a_commit_that_did_not_go_through_fails_and_can_be_made_again(cut_line):
     store, line = cut_line
     line.cut, line.away = "before", 0.5
     with pytest.raises(ServerAway):
@@ -240,7 +234,7 @@ def test_a_commit_that_did_not_go_through_fails_and_can_be_made_again(cut_line: 
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_counters_are_added_once_wherever_the_line_is_cut(cut_line: tuple[Store, Line], folder: Path, cut: str) -> None:
+def test_counters_are_added_once_wherever_the_line_is_cut(cut_line, folder, cut):
     store, line = cut_line
     store.snapshot.count("item", "a", 3, "2026-03-05T00:00:00+00:00")
     line.cut = cut
@@ -252,9 +246,7 @@ def test_counters_are_added_once_wherever_the_line_is_cut(cut_line: tuple[Store,
     other.close()
 
 
-def test_where_the_server_stays_away_it_is_said_that_nobody_knows(
-    cut_line: tuple[Store, Line], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_server_stays_away_it_is_said_that_nobody_knows(cut_line, monkeypatch):
     monkeypatch.setattr(stores, "LOOKUP_SECONDS", 0.5)
     store, line = cut_line
     line.cut, line.away = "after", 3.0
@@ -264,9 +256,7 @@ def test_where_the_server_stays_away_it_is_said_that_nobody_knows(
     assert texts(store) == {"a": "first", "b": "second"}, "it is seen as soon as the server answers"
 
 
-def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(folder, monkeypatch):
     with tempfile.TemporaryDirectory(prefix="nanomem-pg-") as place:
         own = PostgresServer(Path(place))
         monkeypatch.setenv("NANOMEM_DATABASE_URL", own.url("postgres"))
@@ -294,7 +284,7 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing_acknowledged(
         own.server.cleanup()
 
 
-def test_a_connection_that_the_server_ends_is_made_anew(on_server: PostgresServer, folder: Path) -> None:
+def test_a_connection_that_the_server_ends_is_made_anew(on_server, folder):
     store = open_store(folder)
     add(store, "a", "first")
     texts(store)
@@ -308,9 +298,7 @@ def test_a_connection_that_the_server_ends_is_made_anew(on_server: PostgresServe
 # -- several processes ------------------------------------------------------------------------------------------------
 
 
-def test_writers_that_touch_rows_in_opposite_order_end_in_no_deadlock_and_lose_nothing(
-    on_server: PostgresServer, folder: Path
-) -> None:
+def test_writers_that_touch_rows_in_opposite_order_end_in_no_deadlock_and_lose_nothing(on_server, folder):
     store = open_store(folder)
     for key in "abcd":
         add(store, key, "0" if key == "a" else f"{'abcd'.index(key)}000")
@@ -333,7 +321,7 @@ def test_writers_that_touch_rows_in_opposite_order_end_in_no_deadlock_and_lose_n
     store.close()
 
 
-def test_processes_that_make_the_same_memory_at_once_make_it_once(on_server: PostgresServer, folder: Path) -> None:
+def test_processes_that_make_the_same_memory_at_once_make_it_once(on_server, folder):
     command = [sys.executable, "-W", "ignore", "-c", PROCESS + "add(store, sys.argv[2], sys.argv[2])", str(folder)]
     with contextlib.ExitStack() as running:
         made = [running.enter_context(subprocess.Popen([*command, key])) for key in "abcd"]
@@ -343,9 +331,7 @@ def test_processes_that_make_the_same_memory_at_once_make_it_once(on_server: Pos
     store.close()
 
 
-def test_a_commit_of_another_is_heard_without_asking_the_server(
-    on_server: PostgresServer, folder: Path, opened: Opener
-) -> None:
+def test_a_commit_of_another_is_heard_without_asking_the_server(on_server, folder, opened):
     store = open_store(folder)
     watching = PostgresDatabase(on_server.url("postgres"), f"w_{folder.name}", poll_seconds=60)
     assert watching.changed()
@@ -361,7 +347,7 @@ def test_a_commit_of_another_is_heard_without_asking_the_server(
     store.close()
 
 
-def wait_for_change(database: PostgresDatabase) -> float:
+def wait_for_change(database):
     """Seconds until a commit of another is noticed."""
     begun = time.monotonic()
     while not database.changed():
@@ -370,9 +356,7 @@ def wait_for_change(database: PostgresDatabase) -> float:
     return time.monotonic() - begun
 
 
-def test_behind_a_pool_of_transactions_all_works_and_nothing_of_ours_stays(
-    postgres: PostgresServer, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_behind_a_pool_of_transactions_all_works_and_nothing_of_ours_stays(postgres, folder, monkeypatch):
     with postgres_pooler.database(postgres) as url:
         monkeypatch.setenv("NANOMEM_DATABASE_URL", url)
         stores_of_two = [open_store(folder), open_store(folder)]

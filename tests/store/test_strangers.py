@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from nanomem_tui.store.database import models, postgres
 from nanomem_tui.store.work import models as work_models
 from nanomem_tui.store.work import work_store
-from tests.postgres_server import PostgresServer
 from tests.store.servers import connect
 from tests.store.stores import add
-from tests.store.test_members import Places, hear
+from tests.store.test_members import hear
 from tests.store.test_members import places as places
 
 pytestmark = pytest.mark.vectors
@@ -77,7 +74,7 @@ OF_THE_SERVER = (
 
 
 @pytest.fixture
-def workspace(places: Places) -> Iterator[Places]:
+def workspace(places):
     """A memory of ana's and bob's with rows in it and an agent's work beside them, where eve is a stranger."""
     store = places.store("ana")
     for number in range(5):
@@ -89,7 +86,7 @@ def workspace(places: Places) -> Iterator[Places]:
     places.postgres.run("postgres", "REVOKE CREATE ON SCHEMA public FROM eve")
 
 
-def columns_of(postgres: PostgresServer, schema: str) -> dict[str, list[str]]:
+def columns_of(postgres, schema):
     """Every table, view and sequence of a schema, with its columns."""
     asked = f"""SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
         WHERE c.relnamespace = '"{schema}"'::regnamespace AND c.relkind IN ('r', 'v', 'm', 'S', 'p')"""
@@ -99,14 +96,14 @@ def columns_of(postgres: PostgresServer, schema: str) -> dict[str, list[str]]:
     return found
 
 
-def rows_of(postgres: PostgresServer, schema: str, tables: list[str]) -> list[Any]:
+def rows_of(postgres, schema, tables):
     return [
         postgres.run("postgres", f'SELECT md5(string_agg(ROW(t.*)::text, chr(10))) FROM "{schema}"."{t}" t')
         for t in tables
     ]
 
 
-def questions(schema: str, group: str, columns: dict[str, list[str]]) -> Iterator[str]:
+def questions(schema, group, columns):
     for table, names in columns.items():
         fields = {"r": f'"{schema}"."{table}"', "s": schema, "t": table}
         yield from (shape.format(**fields) for shape in OF_A_RELATION)
@@ -114,7 +111,7 @@ def questions(schema: str, group: str, columns: dict[str, list[str]]) -> Iterato
     yield from (shape.format(q=f'"{schema}"', s=schema, g=f'"{group}"') for shape in OF_THE_SERVER)
 
 
-def test_thousands_of_questions_read_write_and_lock_nothing(workspace: Places) -> None:
+def test_thousands_of_questions_read_write_and_lock_nothing(workspace):
     import psycopg
 
     postgres, schema = workspace.postgres, workspace.schema
@@ -155,7 +152,7 @@ def test_thousands_of_questions_read_write_and_lock_nothing(workspace: Places) -
     assert postgres.run("postgres", "SELECT 1 FROM pg_tables WHERE tablename = 'taken'") == []
 
 
-def test_no_guessed_channel_tells_of_a_change_and_none_is_spoken_on(workspace: Places) -> None:
+def test_no_guessed_channel_tells_of_a_change_and_none_is_spoken_on(workspace):
     """The channel is a secret: a stranger neither hears the members on a name that it can know, nor is heard."""
     schema = workspace.schema
     known = ["nanomem", schema, "w", "*", "%", "nanomem_*", *columns_of(workspace.postgres, schema)]

@@ -1,11 +1,8 @@
 """Two processes on one memory: no lost update, hits add up, deletes stay deleted, what nobody saw is not replaced."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,19 +12,18 @@ from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.files.exchange import merge_row
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.workspace import Workspace
 from tests.memory.turns import begin, turn
 from tests.store.homes import Agent, files, kill, make_home, state
 
 
-def bump(ws: Workspace, item_id: str, times: int = 1) -> None:
+def bump(ws, item_id, times=1):
     """What a turn does: hits grow, nothing else."""
     row = ws.items.get(item_id)
     after = row._replace(hits=row.hits + times)
     ws.store.perform(new_operation("turn", "a turn", [change_of("item", row, after)], actor="agent"))
 
 
-def two(workspace: Path, *, begun: bool) -> tuple[Workspace, Workspace]:
+def two(workspace, *, begun):
     """Two workspaces that have both loaded their rows, before the first change or after it."""
     if begun:
         with open_workspace(workspace) as first:
@@ -39,7 +35,7 @@ def two(workspace: Path, *, begun: bool) -> tuple[Workspace, Workspace]:
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["at the first change", "later"])
-def test_each_keeps_what_the_other_did(tmp_path: Path, begun: bool) -> None:
+def test_each_keeps_what_the_other_did(tmp_path, begun):
     workspace = make_home(tmp_path)
     one, other = two(workspace, begun=begun)
     one.items.edit("ltm_1", text="by one")
@@ -66,9 +62,7 @@ def test_each_keeps_what_the_other_did(tmp_path: Path, begun: bool) -> None:
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["at the first change", "later"])
-def test_a_text_that_was_changed_unseen_is_not_replaced_and_undo_goes_back_in_order(
-    tmp_path: Path, begun: bool
-) -> None:
+def test_a_text_that_was_changed_unseen_is_not_replaced_and_undo_goes_back_in_order(tmp_path, begun):
     workspace = make_home(tmp_path)
     one, other = two(workspace, begun=begun)
     one.items.edit("ltm_1", text="first")
@@ -84,7 +78,7 @@ def test_a_text_that_was_changed_unseen_is_not_replaced_and_undo_goes_back_in_or
             assert ws.items.get("ltm_1").text == text
 
 
-def test_one_sees_what_the_other_committed(tmp_path: Path) -> None:
+def test_one_sees_what_the_other_committed(tmp_path):
     one, other = two(make_home(tmp_path), begun=True)
     one.items.edit("ltm_1", text="by one")
     one.lessons.delete(["lesson_2"])
@@ -99,7 +93,7 @@ def test_one_sees_what_the_other_committed(tmp_path: Path) -> None:
     other.close()
 
 
-def test_a_browsing_process_takes_over_the_first_change_of_another(tmp_path: Path) -> None:
+def test_a_browsing_process_takes_over_the_first_change_of_another(tmp_path):
     workspace = make_home(tmp_path)
     one, other = two(workspace, begun=False)
     one.items.edit("ltm_1", text="by one")
@@ -115,7 +109,7 @@ def test_a_browsing_process_takes_over_the_first_change_of_another(tmp_path: Pat
     assert (rows["ltm_1"].text, rows["ltm_9"].text) == ("by one", "by the agent")
 
 
-def test_what_an_agent_wrote_is_taken_over_once_by_whoever_writes_first(tmp_path: Path) -> None:
+def test_what_an_agent_wrote_is_taken_over_once_by_whoever_writes_first(tmp_path):
     workspace = make_home(tmp_path)
     one, other = two(workspace, begun=True)
     agent = Agent(workspace)
@@ -134,7 +128,7 @@ def test_what_an_agent_wrote_is_taken_over_once_by_whoever_writes_first(tmp_path
         assert [entry.operation.kind for entry in ws.log()].count("agent.changed") == 1
 
 
-def test_an_export_of_one_is_no_change_of_the_agent_to_the_other(tmp_path: Path) -> None:
+def test_an_export_of_one_is_no_change_of_the_agent_to_the_other(tmp_path):
     one, other = two(make_home(tmp_path), begun=True)
     bump(one, "ltm_1", 1)
     bump(other, "ltm_1", 2)
@@ -148,7 +142,7 @@ def test_an_export_of_one_is_no_change_of_the_agent_to_the_other(tmp_path: Path)
     other.close()
 
 
-def test_what_was_done_on_top_of_a_killed_process_stays_on_top(tmp_path: Path) -> None:
+def test_what_was_done_on_top_of_a_killed_process_stays_on_top(tmp_path):
     workspace = make_home(tmp_path)
     killed = open_workspace(workspace)
     killed.items.edit("ltm_1", text="second")
@@ -165,7 +159,7 @@ def test_what_was_done_on_top_of_a_killed_process_stays_on_top(tmp_path: Path) -
         assert ws.undo()[0].undoes == last.id
 
 
-def test_a_kill_costs_hits_since_the_last_checkpoint_and_nothing_else(tmp_path: Path) -> None:
+def test_a_kill_costs_hits_since_the_last_checkpoint_and_nothing_else(tmp_path):
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     bump(ws, "ltm_1", 2)
@@ -178,7 +172,7 @@ def test_a_kill_costs_hits_since_the_last_checkpoint_and_nothing_else(tmp_path: 
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["undone", "redone"])
-def test_what_another_process_undid_stays_undone(tmp_path: Path, again: bool) -> None:
+def test_what_another_process_undid_stays_undone(tmp_path, again):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="long ago")
@@ -196,7 +190,7 @@ def test_what_another_process_undid_stays_undone(tmp_path: Path, again: bool) ->
     assert state(workspace)["ltm_1"].text == wanted
 
 
-def test_two_workspaces_of_one_home_do_not_mix(tmp_path: Path) -> None:
+def test_two_workspaces_of_one_home_do_not_mix(tmp_path):
     first = make_home(tmp_path)
     second = first.with_name("second")
     (second / "memory").mkdir(parents=True)
@@ -218,7 +212,7 @@ def test_two_workspaces_of_one_home_do_not_mix(tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite("the file itself")
-def test_a_data_folder_removed_beneath_a_running_process_is_made_again(tmp_path: Path) -> None:
+def test_a_data_folder_removed_beneath_a_running_process_is_made_again(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.edit("ltm_1", text="first")
@@ -248,7 +242,7 @@ ws.close()
 
 
 @pytest.mark.slow
-def test_two_real_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_two_real_processes_at_once_lose_nothing(tmp_path):
     workspace, number = make_home(tmp_path), 25
     command = [sys.executable, "-c", WRITER, str(workspace)]
     writers = [subprocess.Popen([*command, name, str(number)], stderr=subprocess.PIPE) for name in ("one", "two")]
@@ -263,7 +257,7 @@ def test_two_real_processes_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite("the file itself")
-def test_reading_beside_a_writer_changes_none_of_its_files(tmp_path: Path) -> None:
+def test_reading_beside_a_writer_changes_none_of_its_files(tmp_path):
     workspace = make_home(tmp_path)
     writer = open_workspace(workspace)
     writer.items.edit("ltm_1", text="in the file")
@@ -280,7 +274,7 @@ def test_reading_beside_a_writer_changes_none_of_its_files(tmp_path: Path) -> No
     writer.close()
 
 
-def test_what_a_deleted_item_was_is_told_by_its_history(tmp_path: Path) -> None:
+def test_what_a_deleted_item_was_is_told_by_its_history(tmp_path):
     one, other = two(make_home(tmp_path), begun=True)
     one.items.delete(["ltm_1"])
     one.close()
@@ -291,7 +285,7 @@ def test_what_a_deleted_item_was_is_told_by_its_history(tmp_path: Path) -> None:
     other.close()
 
 
-def test_an_agent_recalls_what_others_did_at_its_next_turn(tmp_path: Path) -> None:
+def test_an_agent_recalls_what_others_did_at_its_next_turn(tmp_path):
     workspace = make_home(tmp_path, items=0, lessons=0)
     agent, other = open_workspace(workspace), open_workspace(workspace)
     told = turn(agent, "My cat is called Tom.").saved[0].item.id
@@ -311,7 +305,7 @@ def test_an_agent_recalls_what_others_did_at_its_next_turn(tmp_path: Path) -> No
 # -- the merge of rows ------------------------------------------------------------------------------------------------
 
 
-def test_rows_merge_field_by_field() -> None:
+def test_rows_merge_field_by_field():
     base = Item("a", "x", hits=3, updated_at="2026-01-01", meta_json='{"keep": 1}')
     ours = base._replace(hits=5, kind="decision", updated_at="2026-01-02", meta_json='{"keep": 1, "ours": 1}')
     theirs = base._replace(hits=4, text="y", updated_at="2026-01-03", meta_json='{"theirs": 1}', revision=9)

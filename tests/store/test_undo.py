@@ -1,7 +1,5 @@
 """Undo takes back what one operation did, and nothing that came after it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +10,7 @@ from tests.store.stores import Store, add, delete, edit, texts
 Again = Callable[[], Store]
 
 
-def test_undo_and_redo_go_back_and_forth_across_restarts(store: Store, again: Again) -> None:
+def test_undo_and_redo_go_back_and_forth_across_restarts(store, again):
     add(store, "a", "first")
     edit(store, "a", text="second")
     delete(store, "a")
@@ -29,7 +27,7 @@ def test_undo_and_redo_go_back_and_forth_across_restarts(store: Store, again: Ag
         other.redo()
 
 
-def test_an_edit_of_something_that_was_deleted_since_cannot_be_undone(store: Store, again: Again) -> None:
+def test_an_edit_of_something_that_was_deleted_since_cannot_be_undone(store, again):
     add(store, "a", "first")
     edited = edit(store, "a", text="second")
     delete(store, "a")
@@ -42,7 +40,7 @@ def test_an_edit_of_something_that_was_deleted_since_cannot_be_undone(store: Sto
     assert texts(store) == {"a": "first"}
 
 
-def test_undo_restores_only_the_fields_of_its_operation(store: Store) -> None:
+def test_undo_restores_only_the_fields_of_its_operation(store):
     add(store, "a", "first")
     edited = edit(store, "a", text="second")
     edit(store, "a", pinned=True, at="2026-03-05T00:00:00+00:00")
@@ -51,7 +49,7 @@ def test_undo_restores_only_the_fields_of_its_operation(store: Store) -> None:
     assert (item.text, item.pinned, item.updated_at) == ("first", True, "2026-03-05T00:00:00+00:00")
 
 
-def test_a_newer_edit_of_the_same_field_stands_in_the_way(store: Store) -> None:
+def test_a_newer_edit_of_the_same_field_stands_in_the_way(store):
     add(store, "a", "first")
     edited = edit(store, "a", text="second")
     edit(store, "a", text="third")
@@ -60,7 +58,7 @@ def test_a_newer_edit_of_the_same_field_stands_in_the_way(store: Store) -> None:
     assert texts(store) == {"a": "third"}
 
 
-def test_an_add_is_not_undone_once_somebody_edited_it(store: Store) -> None:
+def test_an_add_is_not_undone_once_somebody_edited_it(store):
     added = add(store, "a", "first")
     edit(store, "a", text="second", actor="agent")
     with pytest.raises(Conflict):
@@ -68,7 +66,7 @@ def test_an_add_is_not_undone_once_somebody_edited_it(store: Store) -> None:
     assert texts(store) == {"a": "second"}
 
 
-def test_the_undo_of_an_older_delete_never_brings_back_what_was_written_later(store: Store) -> None:
+def test_the_undo_of_an_older_delete_never_brings_back_what_was_written_later(store):
     add(store, "a", "first")
     older = delete(store, "a")
     store.undo()
@@ -79,7 +77,7 @@ def test_the_undo_of_an_older_delete_never_brings_back_what_was_written_later(st
     assert texts(store) == {}
 
 
-def test_one_thing_of_a_large_operation_is_undone_alone_and_the_rest_later(store: Store) -> None:
+def test_one_thing_of_a_large_operation_is_undone_alone_and_the_rest_later(store):
     for key in "abc":
         add(store, key, f"text {key}")
     gone = delete(store, "a", "b", "c")
@@ -95,7 +93,7 @@ def test_one_thing_of_a_large_operation_is_undone_alone_and_the_rest_later(store
     assert list(texts(store)) == ["b"]
 
 
-def test_without_an_id_it_is_what_a_person_did_last_and_never_an_agents_change(store: Store) -> None:
+def test_without_an_id_it_is_what_a_person_did_last_and_never_an_agents_change(store):
     add(store, "a", "by a person")
     add(store, "b", "by an agent", actor="agent")
     store.undo()
@@ -104,7 +102,7 @@ def test_without_an_id_it_is_what_a_person_did_last_and_never_an_agents_change(s
         store.undo()
 
 
-def test_a_new_change_ends_what_could_be_redone(store: Store) -> None:
+def test_a_new_change_ends_what_could_be_redone(store):
     add(store, "a", "first")
     store.undo()
     add(store, "b", "second")

@@ -1,37 +1,31 @@
 """Undo and redo as a person meets them: whatever the clock does, many deep, across kills, and of what failed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound, NothingToDo
-from nanomem_tui.core.operations import Change, Operation, new_operation
+from nanomem_tui.core.operations import Change, new_operation
 from nanomem_tui.store.files.layer import FileLayer
-from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
 from tests.store.homes import Agent, files, kill, make_home, state
 from tests.store.stores import Store
 
 
-def _memory_files(workspace: Path) -> dict[str, bytes]:
+def _memory_files(workspace):
     found = files(workspace / "memory", lambda path: "AUDIT" in path.name)
     lines = found["LTM_SNAPSHOT.json"].split(b"\n")
     found["LTM_SNAPSHOT.json"] = b"\n".join(line for line in lines if not line.startswith(b'  "updated_at"'))
     return found
 
 
-def _change(ws: Workspace, step: int) -> None:
+def _change(ws, step):
     ids = [row.id for row in ws.items.all()]
     match step % 5:
         case 0:
@@ -46,12 +40,12 @@ def _change(ws: Workspace, step: int) -> None:
             ws.lessons.edit("lesson_2", better_action=f"better in step {step}")
 
 
-def _all(workspace: Path) -> dict[str, Any]:
+def _all(workspace):
     return {**state(workspace), "SOUL.md": (workspace / "SOUL.md").read_text()}
 
 
 @contextlib.contextmanager
-def told(moment: datetime) -> Iterator[None]:
+def told(moment):
     """While it lasts the clock of the system says that, and runs on."""
     with pytest.MonkeyPatch.context() as patch:
         ahead = moment - clock.now()
@@ -68,7 +62,7 @@ JUMPS = (-400 * 24, -24, -1, 0, 0, 1, 24, 30 * 24)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("killed", [False, True])
-def test_whatever_the_clock_does_undo_takes_back_the_last_change(tmp_path: Path, seed: int, killed: bool) -> None:
+def test_whatever_the_clock_does_undo_takes_back_the_last_change(tmp_path, seed, killed):
     """Each change in a process of its own."""
     chance, now = random.Random(seed), datetime(2026, 3, 1, 12, tzinfo=UTC)
     workspace = make_home(tmp_path)
@@ -97,7 +91,7 @@ def test_whatever_the_clock_does_undo_takes_back_the_last_change(tmp_path: Path,
 
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999999+00:00", "no time", ""])
 @pytest.mark.sqlite("the file itself")
-def test_a_time_that_somebody_wrote_keeps_no_change_from_being_made(tmp_path: Path, at: str) -> None:
+def test_a_time_that_somebody_wrote_keeps_no_change_from_being_made(tmp_path, at):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.add("the first")
@@ -113,7 +107,7 @@ def test_a_time_that_somebody_wrote_keeps_no_change_from_being_made(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_hundred_steps_back_and_forth_across_restarts_are_exact(tmp_path: Path) -> None:
+def test_a_hundred_steps_back_and_forth_across_restarts_are_exact(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_4"], True)  # the first change, so that what follows starts from a database
@@ -141,7 +135,7 @@ def test_a_hundred_steps_back_and_forth_across_restarts_are_exact(tmp_path: Path
         ws.redo()
 
 
-def test_an_undo_takes_back_no_hits_that_a_turn_counted_meanwhile(tmp_path: Path) -> None:
+def test_an_undo_takes_back_no_hits_that_a_turn_counted_meanwhile(tmp_path):
     workspace = make_home(tmp_path)
     agent = Agent(workspace)
     agent.items["ltm_2"]["text"] = agent.items["ltm_1"]["text"]
@@ -163,17 +157,17 @@ class _Breaks:
 
     name = "broken"
 
-    def check(self, changes: Sequence[Change]) -> None:
+    def check(self, changes):
         """Everything fits."""
 
-    def begun(self, changes: Sequence[Change]) -> bool:
+    def begun(self, changes):
         return False
 
-    def apply(self, operation: Operation, changes: Sequence[Change]) -> None:
+    def apply(self, operation, changes):
         raise OSError(5, "the disk said no")
 
 
-def test_what_could_not_be_done_is_void_in_the_log_and_after_a_kill(tmp_path: Path) -> None:
+def test_what_could_not_be_done_is_void_in_the_log_and_after_a_kill(tmp_path):
     workspace = make_home(tmp_path)
     ws = open_workspace(workspace)
     before = ws.items.get("ltm_1")
@@ -196,7 +190,7 @@ def test_what_could_not_be_done_is_void_in_the_log_and_after_a_kill(tmp_path: Pa
     assert b"half done" not in (workspace / "memory" / "LTM_AUDIT.jsonl").read_bytes()
 
 
-def test_only_what_a_person_started_is_undone_without_an_id(tmp_path: Path) -> None:
+def test_only_what_a_person_started_is_undone_without_an_id(tmp_path):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
         ws.items.set_pinned(["ltm_1"], True)
@@ -214,7 +208,7 @@ def test_only_what_a_person_started_is_undone_without_an_id(tmp_path: Path) -> N
             ws.items.get("ltm_9")
 
 
-def test_names_of_operations_are_unique_after_a_fork(tmp_path: Path) -> None:
+def test_names_of_operations_are_unique_after_a_fork(tmp_path):
     from nanomem_tui.core.operations import new_key
 
     read, write = os.pipe()
@@ -236,14 +230,14 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_edit_of_a_file_that_a_kill_cut_off_is_finished_by_the_next_and_can_be_undone(
-    sample_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, begun: bool
-) -> None:
+    sample_copy, monkeypatch, begun
+):
     workspace = sample_copy("nb035") / "home/.nanobot/workspace"
     before = (workspace / "USER.md").read_text("utf-8")
     ws = open_workspace(workspace)
     original = FileLayer.apply
 
-    def dying(self: FileLayer, operation: Operation, changes: Sequence[Change]) -> None:
+    def dying(self, operation, changes):
         if begun:
             original(self, operation, changes)
         raise Killed

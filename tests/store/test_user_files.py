@@ -1,10 +1,7 @@
 """Bookmarks and named filters: one private file, made when something is kept, that nothing can break."""
 
-from __future__ import annotations
-
 import json
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -19,16 +16,16 @@ MARK = Bookmark("items", "ltm_1", "the boat")
 
 
 @pytest.fixture
-def habits(tmp_path: Path) -> Habits:
+def habits(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         return ws.habits
 
 
-def _file(habits: Habits) -> Path:
+def _file(habits):
     return habits._file
 
 
-def test_there_is_no_file_before_something_is_kept(habits: Habits) -> None:
+def test_there_is_no_file_before_something_is_kept(habits):
     assert habits.read().bookmarks == ()
     assert habits.problems() == []
     assert not _file(habits).exists()
@@ -37,7 +34,7 @@ def test_there_is_no_file_before_something_is_kept(habits: Habits) -> None:
     assert habits.has_bookmark(MARK._replace(title="another"))
 
 
-def test_what_is_kept_is_there_again(habits: Habits) -> None:
+def test_what_is_kept_is_there_again(habits):
     habits.set_bookmark(MARK)
     habits.save_filter(NamedFilter("old", "items", "age:>30d"))
     kept = habits.read()
@@ -48,7 +45,7 @@ def test_what_is_kept_is_there_again(habits: Habits) -> None:
     assert not any(habits.read())
 
 
-def test_the_macros_of_an_older_version_are_left_as_they_are(habits: Habits) -> None:
+def test_the_macros_of_an_older_version_are_left_as_they_are(habits):
     macros = [{"name": "tidy", "steps": [{"action": "toggle", "screen": "items"}]}, "not one"]
     _file(habits).parent.mkdir(parents=True, exist_ok=True)
     _file(habits).write_text(json.dumps({"version": 1, "bookmarks": [MARK._asdict()], "macros": macros}))
@@ -58,7 +55,7 @@ def test_the_macros_of_an_older_version_are_left_as_they_are(habits: Habits) -> 
     assert json.loads(_file(habits).read_text("utf-8"))["macros"] == macros
 
 
-def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits: Habits) -> None:
+def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits):
     first = NamedFilter("old", "items", "age:>30d")
     assert habits.save_filter(first) is None
     assert habits.save_filter(first._replace(screen="lessons")) is None
@@ -66,7 +63,7 @@ def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits: Habits) ->
     assert [one.text for one in habits.read().filters] == ["age:>30d", "age:>60d"]
 
 
-def test_what_cannot_be_kept_is_refused_in_words(habits: Habits) -> None:
+def test_what_cannot_be_kept_is_refused_in_words(habits):
     with pytest.raises(BadInput, match="the name is empty"):
         habits.save_filter(NamedFilter(" \n", "items", "x"))
     with pytest.raises(BadInput, match="at most 60 fit"):
@@ -83,7 +80,7 @@ def test_what_cannot_be_kept_is_refused_in_words(habits: Habits) -> None:
     [b"junk", b"[]", b"{}", b"\xff\xfe", b'{"version": 2}', b"[" * 100_000, b'{"version": 1, "filters": [{"name": 3}]}',
      b'{"version": 1, "bookmarks": [{"screen": "items", "row": "x", "evil": "y"}]}', b""],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(habits: Habits, data: bytes) -> None:
+def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(habits, data):
     _file(habits).parent.mkdir(parents=True, exist_ok=True)
     _file(habits).write_bytes(data)
     assert not any(habits.read())
@@ -96,7 +93,7 @@ def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(
     assert [path.read_bytes() for path in kept] == [data]
 
 
-def test_two_consoles_keep_what_the_other_one_kept(habits: Habits, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_consoles_keep_what_the_other_one_kept(habits, monkeypatch):
     other = Habits(habits._paths)
     looked = habits._read()
     other.set_bookmark(MARK)
@@ -108,7 +105,7 @@ def test_two_consoles_keep_what_the_other_one_kept(habits: Habits, monkeypatch: 
     assert json.loads(_file(habits).read_text("utf-8"))["version"] == 1
 
 
-def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits: Habits) -> None:
+def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits):
     _file(habits).parent.mkdir(parents=True, exist_ok=True)
     _file(habits).write_bytes(b" " * (user.MOST_BYTES + 1))
     assert habits.problems()[0].fix == user.UNTIL_MOVED
@@ -117,9 +114,7 @@ def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits: Habits) 
     assert error.value.fix == user.UNTIL_MOVED
 
 
-def test_a_list_of_workspaces_that_cannot_be_read_is_told_to_who_forgets_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_of_workspaces_that_cannot_be_read_is_told_to_who_forgets_one(tmp_path, monkeypatch):
     file = tmp_path / "workspaces.json"
     file.write_bytes(b"junk")
     monkeypatch.setattr(paths, "remembered_workspaces", lambda: file)

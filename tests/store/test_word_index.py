@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -25,19 +24,19 @@ steps = st.lists(st.tuples(keys, st.one_of(st.none(), st.tuples(texts, groups)))
 QUERY = {"tea": 1.0, "dog": 0.5, "run": 1.0, "小满": 1.0}
 
 
-def built(rows: dict[str, tuple[str, str]]) -> WordIndex:
+def built(rows):
     index = WordIndex()
     for key, (text, group) in rows.items():
         index.put(key, text, group)
     return index
 
 
-def test_scores_are_bm25_by_hand() -> None:
+def test_scores_are_bm25_by_hand():
     index = built({"one": ("tea tea dog", "a"), "two": ("tea sun hat dog", "a"), "three": ("sun", "a")})
     mean = (3 + 4 + 1) / 3
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
 
-    def part(times: int, length: int) -> float:
+    def part(times, length):
         return idf * times * 1.9 / (times + 0.9 * (0.7 + 0.3 * length / round(mean, 2)))
 
     assert index.search({"tea": 1.0}, 5) == [
@@ -50,7 +49,7 @@ def test_scores_are_bm25_by_hand() -> None:
 
 
 @given(steps)
-def test_after_any_changes_it_is_what_a_rebuilt_one_is(steps: list[tuple[str, tuple[str, str] | None]]) -> None:
+def test_after_any_changes_it_is_what_a_rebuilt_one_is(steps):
     index, rows = WordIndex(), dict[str, tuple[str, str]]()
     for key, row in steps:
         if row is None:
@@ -67,9 +66,7 @@ def test_after_any_changes_it_is_what_a_rebuilt_one_is(steps: list[tuple[str, tu
 
 
 @given(steps, st.sets(groups), st.integers(1, 4))
-def test_a_search_is_the_best_of_everything_that_is_shown(
-    steps: list[tuple[str, tuple[str, str] | None]], seen: set[str], limit: int
-) -> None:
+def test_a_search_is_the_best_of_everything_that_is_shown(steps, seen, limit):
     rows = {key: row for key, row in steps if row is not None}
     index = built(rows)
     shown = [group in seen for group in index.groups()]
@@ -81,14 +78,14 @@ def test_a_search_is_the_best_of_everything_that_is_shown(
     assert [one.key for one in near] == [one.key for one in everything if one.score >= least - 1e-9]
 
 
-def test_common_words_do_not_hide_what_a_chat_may_see() -> None:
+def test_common_words_do_not_hide_what_a_chat_may_see():
     rows = {f"r{n}": ("tea tea tea", "others") for n in range(500)}
     rows["mine"] = ("a long text with much else in it and tea", "mine")
     index = built(rows)
     assert [one.key for one in index.search({"tea": 1.0}, 3, [False, True])] == ["mine"]
 
 
-def test_gaps_are_closed_and_rows_found_as_before() -> None:
+def test_gaps_are_closed_and_rows_found_as_before():
     index = built({"kept": ("tea dog dog", "a")})
     for number in range(3000):
         index.put("moving", f"tea number {number}", "a")
@@ -99,7 +96,7 @@ def test_gaps_are_closed_and_rows_found_as_before() -> None:
     assert not index.has("2998")
 
 
-def test_a_row_that_moves_to_another_group_is_seen_there_only() -> None:
+def test_a_row_that_moves_to_another_group_is_seen_there_only():
     index = built({"one": ("tea", "a")})
     index.put("one", "tea", "b")
     assert index.groups() == ["a", "b"]
@@ -118,7 +115,7 @@ rows_of_items = st.builds(
 
 
 @given(st.lists(rows_of_items, max_size=30))
-def test_the_index_of_a_snapshot_follows_every_put(rows: list[Item]) -> None:
+def test_the_index_of_a_snapshot_follows_every_put(rows):
     snapshot = Snapshot()
     index = ItemIndex(snapshot)
     index.build()
@@ -136,7 +133,7 @@ def test_the_index_of_a_snapshot_follows_every_put(rows: list[Item]) -> None:
     assert all(one.score == pytest.approx(scores[one.item.id], abs=0.02) for one in index.best(QUERY, 100))
 
 
-def test_everything_exchanged_at_once_is_noticed() -> None:
+def test_everything_exchanged_at_once_is_noticed():
     snapshot = Snapshot()
     snapshot.put("item", [Item("old", "tea")])
     index = ItemIndex(snapshot)
@@ -164,34 +161,34 @@ def test_everything_exchanged_at_once_is_noticed() -> None:
         ("giraffe", None),
     ],
 )
-def test_a_slip_finds_the_word_that_is_there(word: str, meant: str | None) -> None:
+def test_a_slip_finds_the_word_that_is_there(word, meant):
     vocabulary = Vocabulary()
     vocabulary.add(["zebra", "counseling", "car", "v2025"])
     assert vocabulary.nearest(word, lambda _: 1) == meant
 
 
-def test_of_near_words_the_one_that_more_rows_hold_and_none_that_is_gone() -> None:
+def test_of_near_words_the_one_that_more_rows_hold_and_none_that_is_gone():
     counts = {"house": 3, "mouse": 9, "hose": 0, "horse": 5}
     assert nearest("houses", list(counts), counts.__getitem__) == "house"
     assert nearest("hourse", list(counts), counts.__getitem__) == "horse"
     assert nearest("hosse", ["hose"], counts.__getitem__) is None
 
 
-def test_a_misspelt_stop_word_becomes_no_other_word() -> None:
+def test_a_misspelt_stop_word_becomes_no_other_word():
     vocabulary = Vocabulary()
     vocabulary.add(["wheat", "zebra"])
     assert vocabulary.nearest("wheaat", lambda _: 1) == "wheat"
     assert vocabulary.nearest("whta", lambda _: 1) is None
 
 
-def test_words_of_one_root_are_related() -> None:
+def test_words_of_one_root_are_related():
     vocabulary = Vocabulary()
     vocabulary.add(["counselor", "counsel", "county", "psychology", "psycholog"])
     assert [word for word, _ in vocabulary.related("counseling"[:8])] == ["counselor", "counsel"]
     assert "county" not in dict(vocabulary.related("counsel"))
 
 
-def test_single_characters_that_many_rows_hold_are_left_out() -> None:
+def test_single_characters_that_many_rows_hold_are_left_out():
     counts = {"小满": 900, "小": 900, "满": 3, "x": 900}
     kept = drop_common_characters({"小满": 1.0, "小": 0.4, "满": 0.4, "x": 1.0}, 1000, counts.__getitem__)
     assert set(kept) == {"小满", "满", "x"}
@@ -204,13 +201,11 @@ RANKED = [f"w{number}" for number in range(60)]
 ODDS = [1 / (1 + number) for number in range(60)]
 
 
-def some_text(chance: random.Random) -> str:
+def some_text(chance):
     return " ".join(chance.choices(RANKED, ODDS, k=chance.randint(1, 14)))
 
 
-def added_up(
-    rows: Mapping[str, Row], weights: Mapping[str, float], limit: int, shown: Sequence[bool] | None, slack: float
-) -> list[tuple[str, float]]:
+def added_up(rows, weights, limit, shown, slack):
     """The answer the long way: every word of every row, rare words first, as BM25 says."""
     held = {key: Counter(tokens(text)) for key, (text, _) in rows.items()}
     lengths = {key: min(LONGEST, counts.total()) for key, counts in held.items()}
@@ -234,7 +229,7 @@ def added_up(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "seed"), [(40, 1), (700, 2), (2500, 3)])
-def test_what_is_found_is_what_adding_up_everything_finds(count: int, seed: int) -> None:
+def test_what_is_found_is_what_adding_up_everything_finds(count, seed):
     chance = random.Random(seed)
     index = WordIndex()
     for group in range(3):

@@ -1,36 +1,31 @@
 """Changes of work records and documents are operations like any other, on either store of the memory."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import Conflict
-from nanomem_tui.workspace import Workspace
 
 pytestmark = pytest.mark.sqlite
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     place = tmp_path / "home" / "workspace"
     place.mkdir(parents=True)
     return place
 
 
 @pytest.fixture
-def ws(place: Path) -> Iterator[Workspace]:
+def ws(place):
     with open_workspace(place) as opened:
         yield opened
 
 
-def test_each_change_is_in_the_log_and_in_the_moments(ws: Workspace) -> None:
+def test_each_change_is_in_the_log_and_in_the_moments(ws):
     ws.items.add("The harbour is cold")
     added, goal = ws.records.add("goal", {"description": "Keep the site up"})
     edited = ws.records.edit("goal", goal.id, {"priority": 0})
@@ -42,7 +37,7 @@ def test_each_change_is_in_the_log_and_in_the_moments(ws: Workspace) -> None:
     assert [past.operation for past in ws.records.history("goal", goal.id)] == [edited.id, added.id]
 
 
-def test_they_are_undone_and_done_again_after_a_restart(place: Path) -> None:
+def test_they_are_undone_and_done_again_after_a_restart(place):
     with open_workspace(place) as ws:
         ws.records.add("goal", {"description": "Keep the site up"}, "g1")
         ws.records.edit("goal", "g1", {"priority": 0})
@@ -58,7 +53,7 @@ def test_they_are_undone_and_done_again_after_a_restart(place: Path) -> None:
         assert {entry.undone for entry in ws.log(1)} == {False}
 
 
-def test_an_undo_that_would_take_back_what_an_agent_wrote_since_is_refused(ws: Workspace) -> None:
+def test_an_undo_that_would_take_back_what_an_agent_wrote_since_is_refused(ws):
     ws.records.add("goal", {"description": "Keep the site up"}, "g1")
     edited = ws.records.edit("goal", "g1", {"result": "it is up"})
     ws.records.update("goal", "g1", {"result": "it is down again"})
@@ -67,7 +62,7 @@ def test_an_undo_that_would_take_back_what_an_agent_wrote_since_is_refused(ws: W
     assert ws.records.get("goal", "g1").fields["result"] == "it is down again"
 
 
-def test_a_run_of_the_lifecycle_and_documents_go_and_come_back(ws: Workspace) -> None:
+def test_a_run_of_the_lifecycle_and_documents_go_and_come_back(ws):
     with clock.at(NOON):
         ws.records.store("tool-call", {"tool_name": "fs.read", "input": {}}, "c1")
     with clock.at(NOON + timedelta(days=60)):

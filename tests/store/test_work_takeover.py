@@ -1,7 +1,5 @@
 """The work records and documents of the first edition: shown by who reads, taken over by who writes."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
@@ -14,7 +12,6 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import CorruptDatabase, Refused
-from nanomem_tui.workspace import Workspace
 
 pytestmark = pytest.mark.sqlite
 DATA = Path(__file__).parents[1] / "data" / "first-edition-work.sql"
@@ -23,7 +20,7 @@ RUN = "run_"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """A workspace whose work lies in a file of the first edition."""
     place = tmp_path / "home" / "workspace"
     place.mkdir(parents=True)
@@ -32,7 +29,7 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
-def made(found: paths.Paths, *owners: str) -> None:
+def made(found, *owners):
     found.data.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(found.tiers_database)) as connection:
         sql = DATA.read_text(encoding="utf-8")
@@ -43,7 +40,7 @@ def made(found: paths.Paths, *owners: str) -> None:
     (found.data / "tiers.lock").write_text("tiers.db\n")
 
 
-def shown(ws: Workspace) -> dict[str, object]:
+def shown(ws):
     """What a person sees of it."""
     return {
         "tiers": {row.id: row.tier for kind in ("goal", "task", "incident") for row in ws.records.list_records(kind)},
@@ -51,28 +48,28 @@ def shown(ws: Workspace) -> dict[str, object]:
         "overwritten": [(past.before, past.after) for past in ws.records.history("task", "t2")],
         "found": [hit.record.key for hit in ws.records.search("nginx")],
         "hour": [row.fields["mean"] for row in ws.records.list_records("metric-hour")],
-        "pattern": ws.records.find_pattern("nginx is down").id,  # type: ignore[union-attr]
+        "pattern": ws.records.find_pattern("nginx is down").id,
         "documents": [(one.title, one.chunks) for one in ws.knowledge.documents(own=False)],
         "known": [hit.text for hit in ws.knowledge.search("which port is for the proxy")],
         "last": ws.lifecycle.last_at(),
     }
 
 
-def check(seen: dict[str, object]) -> None:
+def check(seen):
     assert seen["tiers"] == {"g1": "longterm", "g2": "working", "t1": "longterm", "t2": "working", "i1": "longterm"}
-    assert seen["goal"]["metadata"] == {"team": ["ops"]}  # type: ignore[index]
+    assert seen["goal"]["metadata"] == {"team": ["ops"]}
     assert seen["overwritten"] == [({"description": "Gather numbers"}, {"description": "Gather the numbers"})]
-    assert {"task/t1", "incident/i1", "pattern/p1"} <= set(seen["found"])  # type: ignore[call-overload]
+    assert {"task/t1", "incident/i1", "pattern/p1"} <= set(seen["found"])
     assert (seen["hour"], seen["pattern"], seen["documents"]) == ([6.0], "p1", [("The guide", 1)])
-    assert "Port 80" in seen["known"][0]  # type: ignore[index]
+    assert "Port 80" in seen["known"][0]
     assert seen["last"] is not None
 
 
-def files(place: Path) -> dict[str, bytes]:
+def files(place):
     return {str(path): path.read_bytes() for path in sorted(place.parent.rglob("*")) if path.is_file()}
 
 
-def test_who_reads_is_shown_it_and_changes_no_byte(place: Path) -> None:
+def test_who_reads_is_shown_it_and_changes_no_byte(place):
     before = files(place)
     with open_workspace(place) as ws:
         assert ws.status()["tiers"]["working"] == 5
@@ -81,7 +78,7 @@ def test_who_reads_is_shown_it_and_changes_no_byte(place: Path) -> None:
     assert files(place) == before
 
 
-def test_who_writes_takes_it_over_and_keeps_the_old_file(place: Path) -> None:
+def test_who_writes_takes_it_over_and_keeps_the_old_file(place):
     with open_workspace(place) as ws:
         seen = shown(ws)
         ws.records.store("task", {"description": "after it"}, "t9")
@@ -95,7 +92,7 @@ def test_who_writes_takes_it_over_and_keeps_the_old_file(place: Path) -> None:
         check({**shown(ws), "tiers": seen["tiers"]})
 
 
-def test_a_run_of_the_lifecycle_can_be_taken_back_afterwards(place: Path) -> None:
+def test_a_run_of_the_lifecycle_can_be_taken_back_afterwards(place):
     with open_workspace(place) as ws:
         ws.records.store("task", {"description": "after it"}, "t9")
         line = next(line for line in DATA.read_text().splitlines() if line.startswith("INSERT INTO lifecycle_runs "))
@@ -107,14 +104,14 @@ def test_a_run_of_the_lifecycle_can_be_taken_back_afterwards(place: Path) -> Non
         assert ws.records.list_records("metric-hour") == []
 
 
-def test_what_somebody_took_away_stays_away(place: Path) -> None:
+def test_what_somebody_took_away_stays_away(place):
     with open_workspace(place) as ws:
         ws.records.store("task", {"description": "after it"}, "t9")
         assert not ws.knowledge.is_untouched()
         assert ws.knowledge.sync().new == ()
 
 
-def test_a_file_that_another_workspace_shares_stays(place: Path) -> None:
+def test_a_file_that_another_workspace_shares_stays(place):
     found = paths.find_workspace(place, starting=True)
     found.tiers_database.unlink()
     made(found, paths.workspace_id(found), "0123456789abcdef")
@@ -124,7 +121,7 @@ def test_a_file_that_another_workspace_shares_stays(place: Path) -> None:
     assert found.tiers_database.exists()
 
 
-def test_a_process_of_the_first_edition_at_work_is_waited_for_by_nobody(place: Path) -> None:
+def test_a_process_of_the_first_edition_at_work_is_waited_for_by_nobody(place):
     found = paths.find_workspace(place, starting=True)
     with closing(sqlite3.connect(found.tiers_database, isolation_level=None)) as old:
         old.execute("PRAGMA journal_mode=WAL")
@@ -137,7 +134,7 @@ def test_a_process_of_the_first_edition_at_work_is_waited_for_by_nobody(place: P
     assert not found.work_database.exists()
 
 
-def test_a_damaged_file_is_told_and_stays(place: Path) -> None:
+def test_a_damaged_file_is_told_and_stays(place):
     found = paths.find_workspace(place, starting=True)
     found.tiers_database.write_bytes(b"no database at all" * 1000)
     with open_workspace(place) as ws:
@@ -167,11 +164,11 @@ with open_workspace(Path(sys.argv[1])) as ws:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [0, 1])
-def test_a_kill_leaves_the_old_or_the_new_one_whole(place: Path, step: int) -> None:
+def test_a_kill_leaves_the_old_or_the_new_one_whole(place, step):
     done = subprocess.run([sys.executable, "-c", KILLED, str(place), str(step)], check=False, timeout=60)
     assert done.returncode == 9
     with open_workspace(place) as ws:
         check(shown(ws))
         ws.records.store("task", {"description": "after it"}, "t9")
-        check({**shown(ws), "tiers": {key: tier for key, tier in shown(ws)["tiers"].items() if key != "t9"}})  # type: ignore[attr-defined]
+        check({**shown(ws), "tiers": {key: tier for key, tier in shown(ws)["tiers"].items() if key != "t9"}})
         assert not ws.paths.tiers_database.exists()

@@ -36,7 +36,7 @@ class Memory(RuleBasedStateMachine):
     ids = Bundle("ids")
 
     @initialize(target=ids)
-    def start(self) -> Any:
+    def start(self):
         self.base = Path(tempfile.mkdtemp())
         self.workspace = make_home(self.base, items=2, lessons=1)
         self.agent = Agent(self.workspace)
@@ -50,7 +50,7 @@ class Memory(RuleBasedStateMachine):
         self.ws: Workspace = open_workspace(self.workspace)
         return "ltm_1"
 
-    def teardown(self) -> None:
+    def teardown(self):
         if hasattr(self, "ws"):
             self.ws.close()
             self.ws = open_workspace(self.workspace)
@@ -58,13 +58,13 @@ class Memory(RuleBasedStateMachine):
             self.ws.close()
             shutil.rmtree(self.base)
 
-    def _did(self, **after: Row | None) -> None:
+    def _did(self, **after):
         before = {key: self.rows.get(key) for key in after}
         self._set(after)
         self.done.append((before, dict(after)))
         self.undone.clear()
 
-    def _set(self, rows: dict[str, Row | None]) -> None:
+    def _set(self, rows):
         """Make the rows so; hits are the agent's to count, no undo takes them back."""
         for key, row in rows.items():
             if row is None:
@@ -74,25 +74,25 @@ class Memory(RuleBasedStateMachine):
                 self.rows[key] = {**row, **counted}
 
     @property
-    def hits(self) -> dict[str, int]:
+    def hits(self):
         return self.__dict__.setdefault("_hits", {})
 
     # -- a person -----------------------------------------------------------------------------------------------
 
     @rule(target=ids, text=TEXT)
-    def add(self, text: str) -> str:
+    def add(self, text):
         added = self.ws.items.add(text)[1]
         self._did(**{added.id: {"text": text.strip(), "enabled": True, "pinned": False, "hits": 0}})
         return added.id
 
     @rule(key=ids, text=TEXT)
-    def edit(self, key: str, text: str) -> None:
+    def edit(self, key, text):
         if key in self.rows and self.rows[key]["text"] != text.strip():
             self.ws.items.edit(key, text=text)
             self._did(**{key: {**self.rows[key], "text": text.strip()}})
 
     @rule(target=ids, name=st.sampled_from(["city", "Name"]), value=TEXT)
-    def know(self, name: str, value: str) -> str:
+    def know(self, name, value):
         """A fact: one row, whatever value it gets; one that a person deleted comes back."""
         fact_id = values.id_of(values.identity("", None, "about", name))
         present = self.rows.get(fact_id)
@@ -106,7 +106,7 @@ class Memory(RuleBasedStateMachine):
         return fact_id
 
     @rule(number=st.integers(0, 3), text=TEXT)
-    def note(self, number: int, text: str) -> None:
+    def note(self, number, text):
         """A record, of the layer that no agent's file holds."""
         key = f"journal_{number}"
         row = Record(key, "journal", "2026-11-02", text, at="2026-11-02T10:00:00+00:00")
@@ -117,7 +117,7 @@ class Memory(RuleBasedStateMachine):
             self._did(**{key: {"text": text, "record": True}})
 
     @rule(keys=st.lists(ids, min_size=1, max_size=3), field=st.sampled_from(["enabled", "pinned"]), value=st.booleans())
-    def switch(self, keys: list[str], field: str, value: bool) -> None:
+    def switch(self, keys, field, value):
         present = [key for key in dict.fromkeys(keys) if key in self.rows]
         touched = [key for key in present if self.rows[key][field] != value]
         if touched:
@@ -125,14 +125,14 @@ class Memory(RuleBasedStateMachine):
             self._did(**{key: {**self.rows[key], field: value} for key in touched})
 
     @rule(keys=st.lists(ids, min_size=1, max_size=3))
-    def delete(self, keys: list[str]) -> None:
+    def delete(self, keys):
         present = [key for key in dict.fromkeys(keys) if key in self.rows]
         if present:
             self.ws.items.delete(present)
             self._did(**dict.fromkeys(present))
 
     @rule(count=st.integers(1, 4))
-    def undo(self, count: int) -> None:
+    def undo(self, count):
         wanted = min(count, len(self.done))
         try:
             assert len(self.ws.undo(count=count)) == wanted
@@ -143,7 +143,7 @@ class Memory(RuleBasedStateMachine):
             self._set(self.undone[-1][0])
 
     @rule(count=st.integers(1, 4))
-    def redo(self, count: int) -> None:
+    def redo(self, count):
         wanted = min(count, len(self.undone))
         try:
             assert len(self.ws.redo(count=count)) == wanted
@@ -156,16 +156,16 @@ class Memory(RuleBasedStateMachine):
     # -- the machine --------------------------------------------------------------------------------------------
 
     @rule(final=st.booleans())
-    def checkpoint(self, final: bool) -> None:
+    def checkpoint(self, final):
         self.ws.store.checkpoint(final=final)
 
     @rule()
-    def restart(self) -> None:
+    def restart(self):
         self.ws.close()
         self.ws = open_workspace(self.workspace)
 
     @rule(torn=st.booleans())
-    def kill(self, torn: bool) -> None:
+    def kill(self, torn):
         path = self.ws.paths.database.with_name("operations.jsonl")
         kill(self.ws)
         if torn and path.exists():
@@ -174,13 +174,13 @@ class Memory(RuleBasedStateMachine):
         self.ws = open_workspace(self.workspace)
 
     @rule()
-    def look_again(self) -> None:
+    def look_again(self):
         self.ws.refresh()
 
     # -- the agent ----------------------------------------------------------------------------------------------
 
     @rule(target=ids)
-    def agent_learns(self) -> str:
+    def agent_learns(self):
         self.number += 1
         row = item(self.number)
         self.agent.items[row["id"]] = row
@@ -191,7 +191,7 @@ class Memory(RuleBasedStateMachine):
         return str(row["id"])
 
     @rule(key=ids)
-    def agent_uses(self, key: str) -> None:
+    def agent_uses(self, key):
         if key in self.agent.items and key in self.rows and not key.startswith("fact_"):
             # A fact that comes back begins to count anew: its hits are another matter (tests/facts).
             self.agent.items[key]["hits"] += 1
@@ -202,17 +202,17 @@ class Memory(RuleBasedStateMachine):
             self.ws.items.all()
 
     @rule()
-    def agent_flushes_what_it_has_in_ram(self) -> None:
+    def agent_flushes_what_it_has_in_ram(self):
         self.agent.flush()
         self.ws.refresh()
 
     @rule()
-    def agent_restarts(self) -> None:
+    def agent_restarts(self):
         self.ws.flush()
         self.agent.load()
 
     @invariant()
-    def agrees(self) -> None:
+    def agrees(self):
         if not hasattr(self, "ws"):
             return
         found = {
@@ -239,7 +239,7 @@ TestMemory.settings = MACHINE_SETTINGS
 
 
 @pytest.mark.slow
-def test_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_longer(monkeypatch):
     from hypothesis.stateful import run_state_machine_as_test
 
     assert os.environ.get("HOME")

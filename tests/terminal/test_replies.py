@@ -1,7 +1,5 @@
 """Answers of a terminal are never typed, wherever they are cut; keys arrive as they are."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,14 +29,14 @@ KEYS = ["j", "d", "c", "?", "[", "]", "\x1b", "\x1b[A", "\x1b[1;5C", "\x1bOP", "
         "\x1bd", "é", "中", "\x1b[200~pasted\x1b[201~", "\x1b[?2026;2$y", "\x1b[I"]  # fmt: skip
 
 
-def keys(*pieces: str) -> list[str]:
+def keys(*pieces):
     parser, replies = XTermParser(), Replies()
     kept = [replies.without(piece, 1.0) for piece in pieces]
     return [one.key for piece in filter(None, kept) for one in parser.feed(piece) if isinstance(one, events.Key)]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_is_no_key_wherever_it_is_cut(answer: str) -> None:
+def test_an_answer_is_no_key_wherever_it_is_cut(answer):
     assert keys(answer, "j") == ["j"]
     assert keys("j" + answer + "k") == ["j", "k"]
     for at in range(2, len(answer)):
@@ -46,7 +44,7 @@ def test_an_answer_is_no_key_wherever_it_is_cut(answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_one_whose_escape_came_alone_types_nothing(answer: str) -> None:
+def test_one_whose_escape_came_alone_types_nothing(answer):
     replies = Replies()
     assert replies.without("\x1b", 1.0) == "\x1b"
     assert replies.without(answer[1:], 1.3) == ""
@@ -54,7 +52,7 @@ def test_one_whose_escape_came_alone_types_nothing(answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_one_that_comes_letter_by_letter_types_nothing(answer: str) -> None:
+def test_one_that_comes_letter_by_letter_types_nothing(answer):
     replies = Replies()
     found = "".join(replies.without(letter, 1.0 + number / 100) for number, letter in enumerate(answer))
     assert found == ESCAPE
@@ -62,12 +60,12 @@ def test_one_that_comes_letter_by_letter_types_nothing(answer: str) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key != "\x1b"])
-def test_a_key_that_comes_letter_by_letter_is_a_key(key: str) -> None:
+def test_a_key_that_comes_letter_by_letter_is_a_key(key):
     replies = Replies()
     assert "".join(replies.without(letter, 1.0 + number / 100) for number, letter in enumerate(key)) == key
 
 
-def test_escape_and_then_a_key_are_two() -> None:
+def test_escape_and_then_a_key_are_two():
     replies = Replies()
     typed = ((ESCAPE, 1.0), ("[", 1.3), ("]", 1.5), (ESCAPE, 1.6), ("d", 1.65))
     assert [replies.without(key, at) for key, at in typed] == [
@@ -76,7 +74,7 @@ def test_escape_and_then_a_key_are_two() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_keys_come_as_they_were_sent(key: str) -> None:
+def test_keys_come_as_they_were_sent(key):
     assert Replies().without(key, 1.0) == key
 
 
@@ -84,7 +82,7 @@ def test_keys_come_as_they_were_sent(key: str) -> None:
     st.lists(st.one_of(st.sampled_from([key for key in KEYS if key != ESCAPE]), st.sampled_from(ANSWERS)), max_size=8),
     st.data(),
 )
-def test_keys_among_answers_arrive_in_order(parts: list[str], data: st.DataObject) -> None:
+def test_keys_among_answers_arrive_in_order(parts, data):
     whole = "".join(parts)
     cut = data.draw(st.integers(0, len(whole)))
     replies = Replies()
@@ -94,7 +92,7 @@ def test_keys_among_answers_arrive_in_order(parts: list[str], data: st.DataObjec
     assert found == "".join(part for part in parts if part not in ANSWERS)
 
 
-def test_what_never_ends_keeps_no_key_for_long() -> None:
+def test_what_never_ends_keeps_no_key_for_long():
     replies = Replies()
     assert replies.without("\x1b]11;rgb:", 1.0) == ""
     assert replies.without("j", 9.0) == "j"

@@ -1,7 +1,5 @@
 """The shadow of a terminal: what is drawn, in whatever pieces, is what the terminal shows, and it holds no control."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,11 +41,11 @@ segments = st.lists(st.tuples(texts, st.sampled_from(STYLES)), min_size=1, max_s
 drawings = st.lists(st.tuples(st.integers(0, LINES - 1), st.integers(0, COLUMNS - 1), segments), min_size=1, max_size=6)
 
 
-def strip_of(parts: list[tuple[str, Style | None]]) -> Strip:
+def strip_of(parts):
     return Strip([Segment(text, style) for text, style in parts])
 
 
-def pieces(drawing: list[tuple[int, int, list[tuple[str, Style | None]]]]) -> list[Piece]:
+def pieces(drawing):
     fitting = []
     for y, x, parts in drawing:
         strip = strip_of(parts)
@@ -56,14 +54,14 @@ def pieces(drawing: list[tuple[int, int, list[tuple[str, Style | None]]]]) -> li
     return fitting
 
 
-def blank_screen() -> list[Piece]:
+def blank_screen():
     return [Piece(y, 0, cells_of(Strip([Segment(" " * COLUMNS)]), TRUE)) for y in range(LINES)]
 
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(drawings, min_size=1, max_size=8), st.integers(0, 8))
-def test_what_is_drawn_in_pieces_is_what_the_terminal_shows(frames: list, forgotten: int) -> None:  # type: ignore[type-arg]
+def test_what_is_drawn_in_pieces_is_what_the_terminal_shows(frames, forgotten):
     shadow, thin, reference = Shadow(), Emulator(COLUMNS, LINES), Emulator(COLUMNS, LINES)
     for number, drawing in enumerate([None, *frames]):
         drawn = blank_screen() if drawing is None else pieces(drawing)
@@ -76,8 +74,8 @@ def test_what_is_drawn_in_pieces_is_what_the_terminal_shows(frames: list, forgot
 
 
 @pytest.mark.parametrize("lines", [1, 3, -1, -4])
-def test_lines_that_moved_are_scrolled(lines: int) -> None:
-    def screen(first: int) -> list[Piece]:
+def test_lines_that_moved_are_scrolled(lines):
+    def screen(first):
         rows = [f"row {first + y} holds words of its own {(first + y) ** 3}".ljust(60) for y in range(18)]
         texts = ["a title".ljust(60), *rows, "keys at the foot".ljust(60)]
         return [Piece(y, 0, cells_of(Strip([Segment(text)]), TRUE)) for y, text in enumerate(texts)]
@@ -93,14 +91,14 @@ def test_lines_that_moved_are_scrolled(lines: int) -> None:
     assert terminal.grid == expected.grid
 
 
-def test_what_is_shown_already_is_not_written_again() -> None:
+def test_what_is_shown_already_is_not_written_again():
     shadow = Shadow()
     assert shadow.draw(blank_screen(), (COLUMNS, LINES), (0, 0))
     assert shadow.draw(blank_screen(), (COLUMNS, LINES), (0, 0)) == ""
     assert shadow.draw([], (COLUMNS, LINES), (0, 3)) == "\x1b[3C"
 
 
-def test_another_size_is_another_screen() -> None:
+def test_another_size_is_another_screen():
     shadow = Shadow()
     shadow.draw(blank_screen(), (COLUMNS, LINES), (0, 0))
     terminal = Emulator(COLUMNS - 2, LINES)
@@ -109,7 +107,7 @@ def test_another_size_is_another_screen() -> None:
 
 
 @pytest.mark.parametrize("text", [*ATTACKS.values(), everything(), "\u200d\x1b[31mx", "a\u0301\x9b2J"])
-def test_no_cell_holds_what_a_terminal_obeys(text: str) -> None:
+def test_no_cell_holds_what_a_terminal_obeys(text):
     strip = Strip([Segment(text, Style(bold=True))])
     drawn = [Piece(0, 0, cells_of(strip, TRUE))]
     for data in (full_frame(drawn, 400, (0, 0)), Shadow().draw(drawn, (400, 1), (0, 0))):
@@ -120,39 +118,39 @@ def test_no_cell_holds_what_a_terminal_obeys(text: str) -> None:
         assert "\x1b[31" not in data
 
 
-def test_links_are_left_out() -> None:
+def test_links_are_left_out():
     linked = Strip([Segment("words", Style(link="http://hostile.example"))])
     assert "hostile" not in full_frame([Piece(0, 0, cells_of(linked, TRUE))], 80, (0, 0))
 
 
-def test_a_refused_character_leaves_the_rest_where_it_was() -> None:
+def test_a_refused_character_leaves_the_rest_where_it_was():
     assert without_controls("a\x1bb\u2028c") in {"ab\ufffdc", "abc"}
     strip = Strip([Segment("a\x1bb\x07c")])
     assert len(cells_of(strip, TRUE)) == strip.cell_length
 
 
 @given(st.sampled_from(CODES), st.sampled_from(CODES), st.sampled_from(CODES))
-def test_a_pen_is_changed_to_just_what_is_wanted(before: str, old: str, new: str) -> None:
+def test_a_pen_is_changed_to_just_what_is_wanted(before, old, new):
     ours, theirs = Emulator(9, 1), Emulator(9, 1)
     ours.feed(changed(None, pen_of(before)) + changed(pen_of(before), pen_of(old)) + changed(pen_of(old), pen_of(new)))
     theirs.feed(f"\x1b[0m\x1b[{new}m")
     assert ours.look == theirs.look
 
 
-def test_the_terminals_own_colours_are_no_colour() -> None:
+def test_the_terminals_own_colours_are_no_colour():
     assert pen_of("39;49") == pen_of("") == PLAIN
     assert pen_of("1;7;34") == Pen("34", "", ("1", "7"))
     assert changed(pen_of("1;31"), pen_of("1;31")) == ""
 
 
-def test_after_emoji_the_cursor_is_put_where_it_belongs() -> None:
+def test_after_emoji_the_cursor_is_put_where_it_belongs():
     assert agreed("记")
     assert not agreed("👩‍🚀")
     drawn = [Piece(0, 0, cells_of(Strip([Segment("👩‍🚀 flies")]), TRUE))]
     assert "\x1b[1;3H flies" in full_frame(drawn, 80, (0, 0))
 
 
-def test_an_update_of_many_strips_is_pieces_side_by_side() -> None:
+def test_an_update_of_many_strips_is_pieces_side_by_side():
     line = [Strip([Segment("ab")], 2), Strip([Segment("cd")], 2)]
     found = list(pieces_of(LayoutUpdate([line], Region(3, 2, 4, 1)), TRUE))
     assert [(y, x, "".join(text for text, _ in cells)) for y, x, cells in found] == [(2, 3, "ab"), (2, 5, "cd")]
@@ -168,5 +166,5 @@ def test_an_update_of_many_strips_is_pieces_side_by_side() -> None:
         ("on", {}, True),
     ],
 )
-def test_output_is_thin_over_ssh_or_as_it_is_set(setting: str, environ: dict[str, str], thin: bool) -> None:
+def test_output_is_thin_over_ssh_or_as_it_is_set(setting, environ, thin):
     assert wants_thin(setting, environ) is thin

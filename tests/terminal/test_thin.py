@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from pathlib import Path
 
 import pytest
 from textual import events
@@ -30,7 +29,7 @@ KEYS = (
 SIZES = ((80, 24), (160, 45), (60, 20), (37, 11))
 
 
-def with_wide_text(workspace: Path, *texts: str) -> Path:
+def with_wide_text(workspace, *texts):
     with open_workspace(workspace) as ws:
         for number in range(30):
             for text in texts:
@@ -39,7 +38,7 @@ def with_wide_text(workspace: Path, *texts: str) -> Path:
     return workspace
 
 
-async def play(workspace: Path, keys: int, seed: int, kind: type[WatchedApp]) -> WatchedApp:
+async def play(workspace, keys, seed, kind):
     dice = random.Random(seed)
     async with console(workspace, "items", SIZES[0], kind, painted=True) as shown:
         app = shown.app
@@ -61,7 +60,7 @@ class WithPeers(WatchedApp):
 
 
 @pytest.mark.slow
-async def test_a_few_keys_on_wide_text_look_the_same(demo: Path) -> None:
+async def test_a_few_keys_on_wide_text_look_the_same(demo):
     app = await play(with_wide_text(demo, *PLAIN_WIDE[:2], *JOINED_WIDE[:2]), 25, 1, WatchedApp)
     assert app.frames > 10
     assert app.sent < app.sent_by_textual / 2
@@ -69,21 +68,21 @@ async def test_a_few_keys_on_wide_text_look_the_same(demo: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
-async def test_many_random_keys_on_wide_text_look_the_same(demo: Path, seed: int) -> None:
+async def test_many_random_keys_on_wide_text_look_the_same(demo, seed):
     app = await play(with_wide_text(demo, *PLAIN_WIDE, *JOINED_WIDE), 1000, seed, WatchedApp)
     assert app.frames > 300
     assert app.sent < app.sent_by_textual / 2
 
 
 @pytest.mark.slow
-async def test_random_keys_look_the_same_in_a_terminal_that_others_wrote(tmp_path: Path) -> None:
+async def test_random_keys_look_the_same_in_a_terminal_that_others_wrote(tmp_path):
     (tmp_path / "memory").mkdir()  # that terminal drops what follows a joiner, so no demonstration here
     app = await play(with_wide_text(tmp_path, *PLAIN_WIDE), 300, 5, WithPeers)
     assert app.frames > 100
 
 
 @pytest.mark.slow
-async def test_no_screen_writes_anything_while_nothing_happens(demo: Path) -> None:
+async def test_no_screen_writes_anything_while_nothing_happens(demo):
     loud: list[str] = []
     async with console(demo, "items", (160, 45), WatchedApp, painted=True) as shown:
         app = shown.app

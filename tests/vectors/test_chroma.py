@@ -1,7 +1,5 @@
 """The index in a real Chroma: as the crystallized system has it, never in a folder of others, and never needed."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -11,10 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +21,6 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.vectors import outside
 from nanomem_tui.vectors.outside import COLLECTION, LOCK, MARKER, ChromaCollection, ChromaCopy, chroma_location
 from nanomem_tui.vectors.semantic_search import SemanticSearch, outside_of
-from nanomem_tui.workspace import Workspace
 from tests.conftest import need
 from tests.vectors.fakes import Words, made
 from tests.vectors.test_documents import fact
@@ -35,23 +30,23 @@ CAT = "the cat sleeps on the sofa"
 
 
 @pytest.fixture(autouse=True)
-def installed() -> None:
+def installed():
     need(importlib.util.find_spec("chromadb") is not None, "chromadb is not installed: make vectors")
 
 
-def meaning(ws: Workspace, words: Words | None = None, **settings: Any) -> SemanticSearch:
+def meaning(ws, words=None, **settings):
     wanted = ws.settings._replace(vector_index="chroma", **settings)
     return SemanticSearch(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
 
 
-def folder_of(ws: Workspace) -> Path:
+def folder_of(ws):
     found = chroma_location(ws.settings, ws.paths)
     assert isinstance(found, Path)
     return found
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Any]:
+def reading(folder):
     """The collection as any other program sees it."""
     import chromadb
     from chromadb.config import Settings
@@ -63,14 +58,14 @@ def reading(folder: Path) -> Iterator[Any]:
         client.close()
 
 
-def add_facts(ws: Workspace, *items: Any) -> None:
+def add_facts(ws, *items):
     ws.perform(new_operation("add", "facts", [change_of("item", None, item) for item in items]))
 
 
 # -- what is in it ----------------------------------------------------------------------------------------------------
 
 
-def test_the_collection_is_that_of_the_crystallized_system(ws: Workspace) -> None:
+def test_the_collection_is_that_of_the_crystallized_system(ws):
     name = fact("имя", "Анна", domain="family", sub_category="relatives")
     add_facts(ws, name, fact("city", "Riga", category="place"))
     ws.flush()
@@ -95,7 +90,7 @@ def test_the_collection_is_that_of_the_crystallized_system(ws: Workspace) -> Non
         assert sum(called.startswith("item::ltm_") for called in collection.get()["ids"]) == 7
 
 
-def test_it_finds_what_the_rows_find(ws: Workspace) -> None:
+def test_it_finds_what_the_rows_find(ws):
     add_facts(ws, *(fact(f"key {n}", f"walrus {n} of {n % 7}") for n in range(60)))
     rows = SemanticSearch(ws.store, ws.settings, made(Words()))
     asked = meaning(ws)
@@ -113,7 +108,7 @@ def test_it_finds_what_the_rows_find(ws: Workspace) -> None:
     asked.close()
 
 
-def test_it_follows_what_changes(ws: Workspace) -> None:
+def test_it_follows_what_changes(ws):
     first, second = fact("name", "Ana", domain="work"), fact("name", "Bo", domain="home")._replace(id="fact_other")
     add_facts(ws, first)
     asked = meaning(ws)
@@ -137,9 +132,7 @@ def test_it_follows_what_changes(ws: Workspace) -> None:
         assert "Anna Maria" in collection.get(ids=["fact::person::name"])["documents"][0]
 
 
-def test_what_it_holds_is_neither_embedded_nor_given_to_it_again(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_it_holds_is_neither_embedded_nor_given_to_it_again(ws, monkeypatch):
     prepared(ws)
     words = Words()
     asked = meaning(ws, words)
@@ -150,7 +143,7 @@ def test_what_it_holds_is_neither_embedded_nor_given_to_it_again(
     asked.close()
 
 
-def test_vectors_of_another_model_are_thrown_away(ws: Workspace) -> None:
+def test_vectors_of_another_model_are_thrown_away(ws):
     asked = meaning(ws, Words("old"))
     asked.sync()
     asked.close()
@@ -164,7 +157,7 @@ def test_vectors_of_another_model_are_thrown_away(ws: Workspace) -> None:
         assert collection.metadata["nanomem_model"] == "new"
 
 
-def test_nobody_else_can_read_it(ws: Workspace) -> None:
+def test_nobody_else_can_read_it(ws):
     asked = meaning(ws)
     asked.sync()
     folder = folder_of(ws)
@@ -177,12 +170,12 @@ def test_nobody_else_can_read_it(ws: Workspace) -> None:
 # -- the folders of others ---------------------------------------------------------------------------------------------
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
-def foreign(tmp_path: Path) -> Path:
+def foreign(tmp_path):
     """A folder as the crystallized system leaves it."""
     import chromadb
     from chromadb.config import Settings
@@ -195,7 +188,7 @@ def foreign(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> None:
+def test_a_folder_of_others_is_never_written(ws, foreign):
     folder_of(ws).parent.mkdir(parents=True)
     foreign = foreign.rename(folder_of(ws))
     before = contents(foreign)
@@ -210,7 +203,7 @@ def test_a_folder_of_others_is_never_written(ws: Workspace, foreign: Path) -> No
     assert contents(foreign) == before
 
 
-def test_the_folder_of_another_workspace_is_left_alone(ws: Workspace) -> None:
+def test_the_folder_of_another_workspace_is_left_alone(ws):
     folder = folder_of(ws)
     ChromaCopy(folder, "another", ["items"], "words-1", {}).close()
     asked = meaning(ws)
@@ -219,7 +212,7 @@ def test_the_folder_of_another_workspace_is_left_alone(ws: Workspace) -> None:
     asked.close()
 
 
-def test_a_path_that_is_no_folder_is_told(ws: Workspace) -> None:
+def test_a_path_that_is_no_folder_is_told(ws):
     folder_of(ws).parent.mkdir(parents=True)
     folder_of(ws).write_text("x")
     asked = meaning(ws)
@@ -230,44 +223,44 @@ def test_a_path_that_is_no_folder_is_told(ws: Workspace) -> None:
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
-def prepared(ws: Workspace) -> Path:
+def prepared(ws):
     asked = meaning(ws)
     asked.sync()
     asked.close()
     return folder_of(ws)
 
 
-def spoil_database(folder: Path) -> None:
+def spoil_database(folder):
     (folder / "chroma.sqlite3").write_bytes(b"not a database at all" * 500)
 
 
-def cut_database(folder: Path) -> None:
+def cut_database(folder):
     path = folder / "chroma.sqlite3"
     os.truncate(path, path.stat().st_size // 2)
 
 
-def of_a_later_version(folder: Path) -> None:
+def of_a_later_version(folder):
     with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
         connection.execute(
             "INSERT INTO migrations SELECT dir, 999, '00999-later.sqlite.sql', 'SELECT 1', 'x' FROM migrations LIMIT 1"
         )
 
 
-def of_changed_migrations(folder: Path) -> None:
+def of_changed_migrations(folder):
     with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
         connection.execute("UPDATE migrations SET sql = 'other', hash = 'other', filename = 'other' WHERE version = 1")
 
 
-def of_an_old_version(folder: Path) -> None:
+def of_an_old_version(folder):
     with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
         connection.execute("DROP TABLE collections")
 
 
-def without_database(folder: Path) -> None:
+def without_database(folder):
     (folder / "chroma.sqlite3").unlink()
 
 
-def with_a_folder_as_database(folder: Path) -> None:
+def with_a_folder_as_database(folder):
     without_database(folder)
     (folder / "chroma.sqlite3").mkdir()
 
@@ -277,7 +270,7 @@ SPOILS = [spoil_database, cut_database, of_a_later_version, of_changed_migration
 
 
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.__name__)
-def test_a_folder_that_cannot_be_used_breaks_nothing_and_is_made_anew(workspace: Path, spoil: Any) -> None:
+def test_a_folder_that_cannot_be_used_breaks_nothing_and_is_made_anew(workspace, spoil):
     with open_workspace(workspace) as ws:
         folder = prepared(ws)
     spoil(folder)
@@ -297,7 +290,7 @@ def test_a_folder_that_cannot_be_used_breaks_nothing_and_is_made_anew(workspace:
         asked.close()
 
 
-def test_a_folder_that_goes_while_it_is_used_costs_no_search(ws: Workspace) -> None:
+def test_a_folder_that_goes_while_it_is_used_costs_no_search(ws):
     asked = meaning(ws)
     asked.sync()
     shutil.rmtree(folder_of(ws))
@@ -307,7 +300,7 @@ def test_a_folder_that_goes_while_it_is_used_costs_no_search(ws: Workspace) -> N
     asked.close()
 
 
-def test_a_folder_that_another_process_uses_is_left_to_it(ws: Workspace) -> None:
+def test_a_folder_that_another_process_uses_is_left_to_it(ws):
     prepared(ws)
     code = (
         "import fcntl, os, sys\nhandle = os.open(sys.argv[1], os.O_RDWR)\nfcntl.flock(handle, fcntl.LOCK_EX)\n"
@@ -329,9 +322,7 @@ def test_a_folder_that_another_process_uses_is_left_to_it(ws: Workspace) -> None
     asked.close()
 
 
-def test_without_chromadb_the_rows_are_searched_and_what_to_install_is_said(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_chromadb_the_rows_are_searched_and_what_to_install_is_said(ws, monkeypatch):
     monkeypatch.setitem(sys.modules, "chromadb", None)
     asked = meaning(ws)
     assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
@@ -339,7 +330,7 @@ def test_without_chromadb_the_rows_are_searched_and_what_to_install_is_said(
     assert not folder_of(ws).exists()
 
 
-def test_a_marker_that_is_spoilt_makes_a_folder_somebody_elses(ws: Workspace) -> None:
+def test_a_marker_that_is_spoilt_makes_a_folder_somebody_elses(ws):
     folder = prepared(ws)
     (folder / MARKER).write_text("{")
     before = contents(folder)
@@ -352,14 +343,14 @@ def test_a_marker_that_is_spoilt_makes_a_folder_somebody_elses(ws: Workspace) ->
 # -- a server ----------------------------------------------------------------------------------------------------------
 
 
-def free_port() -> int:
+def free_port():
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def server(tmp_path):
     """A Chroma server on this machine."""
     import httpx
 
@@ -385,7 +376,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         running.wait()
 
 
-def test_a_server_holds_the_collection(ws: Workspace, server: tuple[str, subprocess.Popen[bytes]]) -> None:
+def test_a_server_holds_the_collection(ws, server):
     url, running = server
     add_facts(ws, fact("name", "Ana"), fact("city", "Riga"))
     ws.flush()
@@ -409,9 +400,7 @@ def test_a_server_holds_the_collection(ws: Workspace, server: tuple[str, subproc
     asked.close()
 
 
-def test_a_collection_of_others_on_a_server_is_left_alone(
-    ws: Workspace, server: tuple[str, subprocess.Popen[bytes]]
-) -> None:
+def test_a_collection_of_others_on_a_server_is_left_alone(ws, server):
     import chromadb
     from chromadb.config import Settings
 
@@ -428,7 +417,7 @@ def test_a_collection_of_others_on_a_server_is_left_alone(
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://[::1", "x"])
-def test_an_address_that_is_none_is_told(ws: Workspace, url: str) -> None:
+def test_an_address_that_is_none_is_told(ws, url):
     with pytest.raises(InvalidConfig, match="chroma_url"):
         chroma_location(ws.settings._replace(chroma_url=url), ws.paths)
     asked = meaning(ws, chroma_url=url)
@@ -457,7 +446,7 @@ print(json.dumps([tried, len(found), state["index"]]))
 """
 
 
-def test_nothing_tries_to_reach_out(workspace: Path, tmp_path: Path) -> None:
+def test_nothing_tries_to_reach_out(workspace, tmp_path):
     """Python's own calls are listened to; where the system lets us, the process has no network at all."""
     home = {**os.environ, "HOME": str(tmp_path)}
     command = [sys.executable, "-c", QUIET, str(workspace)]
@@ -497,7 +486,7 @@ with open_workspace(sys.argv[1]) as ws:
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_a_kill_while_the_collection_is_filled_is_made_up_for(workspace: Path, where: str) -> None:
+def test_a_kill_while_the_collection_is_filled_is_made_up_for(workspace, where):
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(workspace), where], capture_output=True, check=False, cwd=root

@@ -1,22 +1,19 @@
 """How items stand in a collection: ids, documents and metadata as the crystallized system wrote them."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 from nanomem_tui.core import clock
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors import outside
 
 
-def fact(key: str, value: str, category: str = "person", **fields: Any) -> Item:
+def fact(key, value, category="person", **fields):
     parts = {"category": category, "key": key, "value": value, **fields}
     meta = json.dumps({"fact": parts})
     return Item(f"fact_{key}", f"{key}: {value}", meta_json=meta, updated_at="2026-03-01T10:00:00.5+00:00")
 
 
-def test_a_fact_has_the_four_lines_and_the_metadata_of_the_seed() -> None:
+def test_a_fact_has_the_four_lines_and_the_metadata_of_the_seed():
     item = fact("имя", "Анна", domain="family", sub_category="relatives")
     assert outside.document(item) == "Domain: family\nКатегория: person\nКлюч: имя\nЗначение: Анна"
     marks = outside.metadata(item, "hash")
@@ -35,7 +32,7 @@ def test_a_fact_has_the_four_lines_and_the_metadata_of_the_seed() -> None:
     }
 
 
-def test_an_item_that_is_no_fact_has_a_type_and_an_id_of_its_own() -> None:
+def test_an_item_that_is_no_fact_has_a_type_and_an_id_of_its_own():
     item = Item("ltm_1", "likes tea", kind="preference")
     marks = outside.metadata(item, "hash")
     assert (marks["type"], marks["category"], marks["key"], marks["value"]) == (
@@ -48,7 +45,7 @@ def test_an_item_that_is_no_fact_has_a_type_and_an_id_of_its_own() -> None:
     assert outside.ids_of(item) == ["item::ltm_1"]
 
 
-def test_a_fact_may_have_the_id_of_the_seed_then_one_with_its_domain_then_one_of_its_own() -> None:
+def test_a_fact_may_have_the_id_of_the_seed_then_one_with_its_domain_then_one_of_its_own():
     assert outside.ids_of(fact("name", "Ana", domain="work")) == [
         "fact::person::name", "fact::work::person::name", "fact::work::person::name::fact_name",
     ]  # fmt: skip

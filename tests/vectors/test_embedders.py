@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import types
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nanomem_tui.core.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra, NanomemError
-from nanomem_tui.core.paths import Paths, find_workspace
+from nanomem_tui.core.errors import BadAnswer, BadInput, InvalidConfig, MissingExtra
+from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.core.settings import ABOUT, Settings
 from nanomem_tui.vectors.embedders import embedder_of, unit_rows
 from tests.store.homes import make_home
@@ -23,19 +22,17 @@ from tests.vectors.onnx_files import write_folder
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
+def paths(tmp_path):
     return find_workspace(make_home(tmp_path))
 
 
 @pytest.mark.parametrize("backend", ["auto", "minilm", "reserved_hybrid"])
-def test_minilm_is_what_is_taken_where_nothing_else_is_asked_for(paths: Paths, backend: str) -> None:
+def test_minilm_is_what_is_taken_where_nothing_else_is_asked_for(paths, backend):
     found = embedder_of(Settings(embedding_backend=backend), paths)
     assert (found.name, found.dimension) == ("all-MiniLM-L6-v2-int8 1.0.0", 384)
 
 
-def test_a_path_may_be_in_the_workspace_in_the_home_or_anywhere(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_may_be_in_the_workspace_in_the_home_or_anywhere(paths, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     places = {"models/m": paths.workspace / "models/m", "~/m": tmp_path / "home/m", str(tmp_path / "m"): tmp_path / "m"}
     names = set()
@@ -61,22 +58,18 @@ def test_a_path_may_be_in_the_workspace_in_the_home_or_anywhere(
         ({"embedding_backend": "sentence-transformers"}, InvalidConfig, "embedding_model is not set"),
     ],
 )
-def test_what_cannot_be_chosen_is_said_in_one_line(
-    paths: Paths, settings: dict[str, Any], kind: type[NanomemError], said: str
-) -> None:
+def test_what_cannot_be_chosen_is_said_in_one_line(paths, settings, kind, said):
     with pytest.raises(kind) as caught:
         embedder_of(Settings(**settings), paths)
     assert said in caught.value.line()
     assert "\n" not in caught.value.line()
 
 
-def test_every_backend_that_may_be_set_is_one_that_can_be_chosen(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, library: list[Any]
-) -> None:
+def test_every_backend_that_may_be_set_is_one_that_can_be_chosen(paths, monkeypatch, library):
     write_folder(paths.workspace / "m")
     more = {"embedding_base_url": "http://127.0.0.1:1/v1", "embedding_model": "m"}
     names = [
-        embedder_of(Settings(embedding_backend=backend, **more), paths).name  # type: ignore[arg-type]
+        embedder_of(Settings(embedding_backend=backend, **more), paths).name
         for backend in ABOUT["embedding_backend"].choices
     ]
     assert len(set(names)) == 4  # auto, minilm and reserved_hybrid are one
@@ -88,7 +81,7 @@ rows = arrays(np.float64, (2, 3), elements=st.floats(allow_nan=True, allow_infin
 
 @examples(deadline=None)
 @given(rows)
-def test_a_row_is_brought_to_length_one_or_refused(given_rows: np.ndarray) -> None:
+def test_a_row_is_brought_to_length_one_or_refused(given_rows):
     good = np.isfinite(given_rows).all() and given_rows.any(axis=1).all()
     if not good:
         with pytest.raises(BadAnswer):
@@ -100,35 +93,35 @@ def test_a_row_is_brought_to_length_one_or_refused(given_rows: np.ndarray) -> No
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def library(monkeypatch):
     """A library `sentence_transformers` that notes how it is used."""
     used: list[Any] = []
 
     class Model:
-        def __init__(self, name: str, **options: Any) -> None:
+        def __init__(self, name, **options):
             import os
 
             used.append((name, options, os.environ.get("HF_HUB_OFFLINE"), os.environ.get("TRANSFORMERS_OFFLINE")))
             if name == "none":
                 raise OSError("We couldn't connect to the hub\nto load the files")
 
-        def encode(self, texts: list[str], **options: Any) -> np.ndarray:
+        def encode(self, texts, **options):
             used.append((texts, options))
             return np.array([[len(text), 1.0, 2.0] for text in texts])
 
     module = types.ModuleType("sentence_transformers")
-    module.SentenceTransformer = Model  # type: ignore[attr-defined]
-    module.__spec__ = types.SimpleNamespace()  # type: ignore[assignment]
+    module.SentenceTransformer = Model
+    module.__spec__ = types.SimpleNamespace()
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     return used
 
 
-def chosen(paths: Paths, **settings: Any) -> Any:
+def chosen(paths, **settings):
     return embedder_of(Settings(embedding_backend="sentence-transformers", **settings), paths)
 
 
-def test_the_library_is_kept_from_the_network_and_quiet(paths: Paths, library: list[Any]) -> None:
+def test_the_library_is_kept_from_the_network_and_quiet(paths, library):
     import os
 
     model = chosen(paths, embedding_model="all-MiniLM-L6-v2")
@@ -142,13 +135,13 @@ def test_the_library_is_kept_from_the_network_and_quiet(paths: Paths, library: l
     assert "HF_HUB_OFFLINE" not in os.environ
 
 
-def test_a_model_that_the_library_does_not_have_is_said_and_not_fetched(paths: Paths, library: list[Any]) -> None:
+def test_a_model_that_the_library_does_not_have_is_said_and_not_fetched(paths, library):
     with pytest.raises(BadInput) as caught:
         chosen(paths, embedding_model="none").embed(["tea"])
     assert "has no such model on this machine, and nothing is downloaded: none" in caught.value.line()
 
 
-def test_a_folder_of_the_library_is_told_from_another_by_what_it_holds(paths: Paths, library: list[Any]) -> None:
+def test_a_folder_of_the_library_is_told_from_another_by_what_it_holds(paths, library):
     folder = write_folder(paths.workspace / "m")
     (folder / "model.safetensors").write_bytes(b"one")
     first = chosen(paths, embedding_model="m").name
@@ -157,7 +150,7 @@ def test_a_folder_of_the_library_is_told_from_another_by_what_it_holds(paths: Pa
     assert first.startswith("m sentence-transformers ")
 
 
-def test_the_library_that_is_not_installed_is_named(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_that_is_not_installed_is_named(paths, monkeypatch):
     from importlib import util
 
     monkeypatch.setattr(util, "find_spec", lambda *_: None)

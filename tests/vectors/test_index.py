@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection as Sized
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,29 +13,29 @@ from hypothesis import strategies as st
 from nanomem_tui.vectors.collection import ROOM, Near, RamCollection, Row, nearest_among
 
 if TYPE_CHECKING:
-    from nanomem_tui.vectors.embedders import Rows, Vector
+    pass
 
 
-def vectors(count: int, dimension: int = 16, seed: int = 7) -> Rows:
+def vectors(count, dimension=16, seed=7):
     rows = np.random.default_rng(seed).normal(size=(count, dimension))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def rows_of(keys: Iterable[str], made: Rows, text_hash: str = "h") -> list[Row]:
+def rows_of(keys, made, text_hash="h"):
     return [Row(key, text_hash, vector) for key, vector in zip(keys, made, strict=True)]
 
 
-def keys_of(near: Iterable[Near]) -> list[str]:
+def keys_of(near):
     return [one.key for one in near]
 
 
-def plain(known: dict[str, Vector], question: Vector, within: Sized[str] | None) -> list[str]:
+def plain(known, question, within):
     """All of them, nearest first, in the plainest way."""
     rows = [(1 - float(vector @ question), key) for key, vector in known.items() if within is None or key in within]
     return [key for _, key in sorted(rows)]
 
 
-def test_an_empty_index_finds_nothing() -> None:
+def test_an_empty_index_finds_nothing():
     index = RamCollection(16)
     assert index.nearest(vectors(1)[0], 5) == []
     assert index.nearest(vectors(1)[0], 5, {"a"}) == []
@@ -53,9 +51,7 @@ def test_an_empty_index_finds_nothing() -> None:
     st.integers(0, 8),
     st.none() | st.sets(st.integers(0, 40), max_size=20),
 )
-def test_it_finds_what_a_look_at_every_vector_finds(
-    steps: list[tuple[str, list[int]]], limit: int, within: set[int] | None
-) -> None:
+def test_it_finds_what_a_look_at_every_vector_finds(steps, limit, within):
     index, known = RamCollection(16), dict[str, Any]()
     for number, (what, numbers) in enumerate(steps):
         keys = list(dict.fromkeys(f"k{n}" for n in numbers))
@@ -75,7 +71,7 @@ def test_it_finds_what_a_look_at_every_vector_finds(
     assert set(index.hashes) == set(known)
 
 
-def test_it_grows_beyond_its_first_room_and_keeps_what_it_had() -> None:
+def test_it_grows_beyond_its_first_room_and_keeps_what_it_had():
     index, rows = RamCollection(16), vectors(3 * ROOM + 1)
     keys = [f"k{n:04}" for n in range(len(rows))]
     index.upsert(rows_of(keys[:10], rows[:10]))
@@ -84,7 +80,7 @@ def test_it_grows_beyond_its_first_room_and_keeps_what_it_had() -> None:
         assert index.nearest(rows[place], 1)[0] == (keys[place], pytest.approx(0, abs=1e-5), "h")
 
 
-def test_a_few_of_many_are_found_among_those_alone() -> None:
+def test_a_few_of_many_are_found_among_those_alone():
     index, rows = RamCollection(16), vectors(1000)
     keys = [f"k{n:04}" for n in range(1000)]
     index.upsert(rows_of(keys, rows))
@@ -93,28 +89,28 @@ def test_a_few_of_many_are_found_among_those_alone() -> None:
     assert keys_of(index.nearest(rows[1], 10, few)) == plain(known, rows[1], few)
 
     class Rule:
-        def __contains__(self, key: object) -> bool:
+        def __contains__(self, key):
             return key in few
 
     assert keys_of(index.nearest(rows[1], 10, Rule())) == plain(known, rows[1], few)
 
 
-def test_equal_ones_come_in_the_order_of_their_ids() -> None:
+def test_equal_ones_come_in_the_order_of_their_ids():
     index, same = RamCollection(16), np.repeat(vectors(1), 9, axis=0)
     index.upsert(rows_of("ebiahdcgf", same))
     assert keys_of(index.nearest(same[0], 4)) == ["a", "b", "c", "d"]
 
 
-def test_a_distance_is_never_below_zero() -> None:
+def test_a_distance_is_never_below_zero():
     index, rows = RamCollection(384), vectors(50, 384)
     index.upsert(rows_of([str(n) for n in range(50)], rows))
     assert all(index.nearest(row, 1)[0].distance >= 0 for row in rows)
 
 
-def test_what_is_asked_for_more_than_there_is_gives_all_there_is() -> None:
+def test_what_is_asked_for_more_than_there_is_gives_all_there_is():
     asked: list[int] = []
 
-    def ask(size: int) -> list[Near]:
+    def ask(size):
         asked.append(size)
         return [Near(f"k{n}", n / 100, "h") for n in range(min(size, 50))]
 
@@ -123,13 +119,13 @@ def test_what_is_asked_for_more_than_there_is_gives_all_there_is() -> None:
     assert nearest_among(ask, 50, 3, set()) == []
 
 
-def test_threads_may_ask_while_others_put_and_remove() -> None:
+def test_threads_may_ask_while_others_put_and_remove():
     index, rows = RamCollection(16), vectors(2000)
     fixed = [f"f{n}" for n in range(100)]
     index.upsert(rows_of(fixed, rows[:100]))
     wrong: list[object] = []
 
-    def change() -> None:
+    def change():
         for start in range(100, 1900, 100):
             keys = [f"m{n}" for n in range(start, start + 100)]
             index.upsert(rows_of(keys, rows[start : start + 100]))

@@ -8,10 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,9 +17,8 @@ from nanomem_tui.core.atomic import locked
 from nanomem_tui.core.errors import BadAnswer, MissingExtra, ModelUnavailable, NanomemError, Refused, StoreError
 from nanomem_tui.store.snapshot import Snapshot
 from nanomem_tui.vectors import semantic_search as service
-from nanomem_tui.vectors.collection import Count, VectorFile
+from nanomem_tui.vectors.collection import VectorFile
 from nanomem_tui.vectors.semantic_search import SemanticSearch
-from nanomem_tui.workspace import Workspace
 from tests.hygiene.repository import ROOT
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made, unavailable
@@ -31,34 +27,34 @@ LOCK = "embedding.lock"
 CAT, RUST, TEA = "the cat sleeps on the sofa", "rust compiles slowly", "tea without sugar"
 
 
-def meaning(ws: Workspace, words: Words) -> SemanticSearch:
+def meaning(ws, words):
     return SemanticSearch(ws.store, ws.settings, made(words))
 
 
-def texts(ws: Workspace, found: list[tuple[str, float]]) -> list[str]:
+def texts(ws, found):
     return [ws.items.get(key).text for key, _ in found]
 
 
-def until(true: Callable[[], object], seconds: float = 60.0) -> None:
+def until(true, seconds=60.0):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.01)
 
 
-def ask(workspace: Path, query: str, name: str = "vectors.db") -> list[tuple[Any, ...]]:
+def ask(workspace, query, name="vectors.db"):
     with closing(sqlite3.connect(workspace.parent / "nanomem" / name)) as connection, connection:
         return connection.execute(query).fetchall()
 
 
-def counts(ws: Workspace) -> list[Count]:
+def counts(ws):
     return VectorFile(ws.paths.vectors).counts(["items"])
 
 
 # -- finding ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_nearest_item_comes_first_with_its_distance(ws: Workspace) -> None:
+def test_the_nearest_item_comes_first_with_its_distance(ws):
     found = meaning(ws, Words()).nearest("a cat on a sofa", 3)
     assert texts(ws, found)[0] == CAT
     assert len(found) == 3
@@ -66,21 +62,21 @@ def test_the_nearest_item_comes_first_with_its_distance(ws: Workspace) -> None:
     assert found == sorted(found, key=lambda one: one[1])
 
 
-def test_a_preview_leaves_nobody_who_follows_the_store(ws: Workspace) -> None:
+def test_a_preview_leaves_nobody_who_follows_the_store(ws):
     snapshot = ws.store.load("item")
     before = len(snapshot._watches)
     assert meaning(ws, Words()).preview()[0] == 0
     assert len(snapshot._watches) == before
 
 
-def test_only_what_is_asked_for_is_found(ws: Workspace) -> None:
+def test_only_what_is_asked_for_is_found(ws):
     asked = meaning(ws, Words())
     tea = next(item.id for item in ws.items.all() if item.text == TEA)
     assert texts(ws, asked.nearest("a cat on a sofa", 3, {tea, "of another"})) == [TEA]
     assert asked.nearest("a cat on a sofa", 3, set()) == []
 
 
-def test_neighbours_of_an_item_leave_it_out(ws: Workspace) -> None:
+def test_neighbours_of_an_item_leave_it_out(ws):
     _, other, _ = ws.items.add("a cat sleeps anywhere")
     asked = meaning(ws, Words())
     found = asked.near(other.id, 2)
@@ -89,7 +85,7 @@ def test_neighbours_of_an_item_leave_it_out(ws: Workspace) -> None:
     assert asked.near("of nobody", 2) == []
 
 
-def test_what_changes_is_found_as_it_is_now(ws: Workspace) -> None:
+def test_what_changes_is_found_as_it_is_now(ws):
     words = Words()
     asked = meaning(ws, words)
     tea = asked.nearest("tea sugar", 1)[0][0]
@@ -108,7 +104,7 @@ def test_what_changes_is_found_as_it_is_now(ws: Workspace) -> None:
     assert asked.nearest("kombucha", 1)[0][0] == new.id
 
 
-def test_a_turn_that_counts_a_use_embeds_nothing_again(ws: Workspace) -> None:
+def test_a_turn_that_counts_a_use_embeds_nothing_again(ws):
     words = Words()
     asked = meaning(ws, words)
     asked.sync()
@@ -121,7 +117,7 @@ def test_a_turn_that_counts_a_use_embeds_nothing_again(ws: Workspace) -> None:
 # -- kept -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_embedded_is_not_embedded_again(workspace: Path) -> None:
+def test_what_was_embedded_is_not_embedded_again(workspace):
     first, second = Words(), Words()
     with open_workspace(workspace) as ws:
         assert meaning(ws, first).sync() == 7
@@ -132,7 +128,7 @@ def test_what_was_embedded_is_not_embedded_again(workspace: Path) -> None:
     assert ask(workspace, "SELECT DISTINCT model, length(vector) FROM vectors") == [("words-1", 1024)]
 
 
-def test_everything_is_embedded_anew_where_it_is_in_use(workspace: Path, ws: Workspace) -> None:
+def test_everything_is_embedded_anew_where_it_is_in_use(workspace, ws):
     asked = meaning(ws, Words())
     assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
     ask(workspace, "UPDATE vectors SET vector = (SELECT v.vector FROM vectors v ORDER BY v.key LIMIT 1)")
@@ -140,13 +136,13 @@ def test_everything_is_embedded_anew_where_it_is_in_use(workspace: Path, ws: Wor
     assert texts(ws, asked.nearest("a cat on a sofa", 1)) == [CAT]
 
 
-def test_progress_is_told_batch_by_batch_and_in_words(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_told_batch_by_batch_and_in_words(ws, monkeypatch):
     monkeypatch.setattr(service, "BATCH", 3)
     told: list[tuple[int, int]] = []
     lines: list[str] = []
     asked = meaning(ws, Words())
 
-    def tell(done: int, total: int) -> None:
+    def tell(done, total):
         told.append((done, total))
         lines.append(asked.progress)
 
@@ -158,7 +154,7 @@ def test_progress_is_told_batch_by_batch_and_in_words(ws: Workspace, monkeypatch
     assert (state["index"], state["running"], state["problem"]) == ("rows", False, "")
 
 
-def test_the_state_before_anything_was_asked_is_that_of_the_database(workspace: Path) -> None:
+def test_the_state_before_anything_was_asked_is_that_of_the_database(workspace):
     with open_workspace(workspace) as ws:
         assert meaning(ws, Words()).state()["done"] == 0
         meaning(ws, Words()).sync()
@@ -168,7 +164,7 @@ def test_the_state_before_anything_was_asked_is_that_of_the_database(workspace: 
     assert (state["model"], state["done"], state["total"]) == ("words-1", 7, None)
 
 
-def test_another_model_is_never_mixed_with_the_one_before(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_is_never_mixed_with_the_one_before(workspace, monkeypatch):
     monkeypatch.setattr(service, "FEW", 2)
     with open_workspace(workspace) as ws:
         meaning(ws, Words("old")).sync()
@@ -183,7 +179,7 @@ def test_another_model_is_never_mixed_with_the_one_before(workspace: Path, monke
         assert [*map(tuple, counts(ws))] == [("new", 32, 7)]
 
 
-def test_vectors_of_what_was_deleted_go_and_of_what_is_off_stay(workspace: Path) -> None:
+def test_vectors_of_what_was_deleted_go_and_of_what_is_off_stay(workspace):
     with open_workspace(workspace) as ws:
         meaning(ws, Words()).sync()
         gone, off = (item.id for item in ws.items.all()[:2])
@@ -203,7 +199,7 @@ def test_vectors_of_what_was_deleted_go_and_of_what_is_off_stay(workspace: Path)
         assert ask(workspace, f"SELECT count(*) FROM vectors WHERE key = '{third}'") == [(0,)]
 
 
-def test_what_a_search_embeds_is_kept_for_the_next_process(workspace: Path) -> None:
+def test_what_a_search_embeds_is_kept_for_the_next_process(workspace):
     with open_workspace(workspace) as ws:
         asked = meaning(ws, Words())
         asked.nearest("a cat on a sofa", 1)
@@ -211,7 +207,7 @@ def test_what_a_search_embeds_is_kept_for_the_next_process(workspace: Path) -> N
         assert (workspace.parent / "nanomem" / "vectors.db").stat().st_mode & 0o077 == 0
 
 
-def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path: Path) -> None:
+def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path):
     folder = make_home(tmp_path)
     with open_workspace(folder) as ws:
         asked = meaning(ws, Words())
@@ -223,7 +219,7 @@ def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path: Path) -
         assert ask(folder, "SELECT count(*) FROM vectors") == [(5,)], "now there is where to keep them"
 
 
-def test_a_search_that_writes_vectors_loads_neither_sqlalchemy_nor_textual(workspace: Path) -> None:
+def test_a_search_that_writes_vectors_loads_neither_sqlalchemy_nor_textual(workspace):
     code = """
 import sys
 from nanomem_tui import open_workspace
@@ -247,7 +243,7 @@ print(sorted({"sqlalchemy", "sqlmodel", "pydantic", "textual"} & sys.modules.key
 # -- side by side -----------------------------------------------------------------------------------------------------
 
 
-def test_the_thread_embeds_what_is_there_and_what_comes(ws: Workspace) -> None:
+def test_the_thread_embeds_what_is_there_and_what_comes(ws):
     words = Words()
     asked = meaning(ws, words)
     asked.start()
@@ -262,12 +258,12 @@ def test_the_thread_embeds_what_is_there_and_what_comes(ws: Workspace) -> None:
     assert not any(thread.name == "nanomem-items" for thread in threading.enumerate())
 
 
-def test_a_search_beside_the_thread_looks_at_what_is_there(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_beside_the_thread_looks_at_what_is_there(ws, monkeypatch):
     monkeypatch.setattr(service, "BATCH", 2)
     going, go_on = threading.Event(), threading.Event()
     words = Words()
 
-    def wait(asked: object) -> None:
+    def wait(asked):
         if len(words.asked) >= 2 and threading.current_thread().name == "nanomem-items":
             going.set()
             assert go_on.wait(60)
@@ -287,9 +283,7 @@ def test_a_search_beside_the_thread_looks_at_what_is_there(ws: Workspace, monkey
         asked.close()
 
 
-def test_only_one_process_embeds_and_the_other_takes_what_it_made(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_one_process_embeds_and_the_other_takes_what_it_made(workspace, monkeypatch):
     with open_workspace(workspace) as ws, open_workspace(workspace) as other:
         words = Words()
         asked = meaning(ws, words)
@@ -308,8 +302,8 @@ def test_only_one_process_embeds_and_the_other_takes_what_it_made(
 # -- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-def test_without_a_model_there_is_one_line_that_says_what_to_install(ws: Workspace) -> None:
-    def missing() -> Any:
+def test_without_a_model_there_is_one_line_that_says_what_to_install(ws):
+    def missing():
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
     asked = SemanticSearch(ws.store, ws.settings, missing)
@@ -323,7 +317,7 @@ def test_without_a_model_there_is_one_line_that_says_what_to_install(ws: Workspa
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 0.0])
-def test_a_text_of_which_the_model_makes_no_vector_is_left_out_and_told(ws: Workspace, value: float) -> None:
+def test_a_text_of_which_the_model_makes_no_vector_is_left_out_and_told(ws, value):
     words = Words()
     words.bad["tea"] = value
     asked = meaning(ws, words)
@@ -339,10 +333,10 @@ def test_a_text_of_which_the_model_makes_no_vector_is_left_out_and_told(ws: Work
     assert asked.problems() == []
 
 
-def test_a_text_at_which_the_model_fails_costs_only_itself(ws: Workspace) -> None:
+def test_a_text_at_which_the_model_fails_costs_only_itself(ws):
     words = Words()
 
-    def fail(asked: Any) -> None:
+    def fail(asked):
         if any("tea" in text for text in asked):
             raise ValueError("no such token")
 
@@ -353,9 +347,7 @@ def test_a_text_at_which_the_model_fails_costs_only_itself(ws: Workspace) -> Non
 
 
 @pytest.mark.parametrize("bad", [float("nan"), 0.0])
-def test_a_model_that_makes_no_vector_at_all_is_told_and_nothing_is_written(
-    workspace: Path, ws: Workspace, bad: float
-) -> None:
+def test_a_model_that_makes_no_vector_at_all_is_told_and_nothing_is_written(workspace, ws, bad):
     words = Words()
     words.bad[""] = bad
     asked = meaning(ws, words)
@@ -366,7 +358,7 @@ def test_a_model_that_makes_no_vector_at_all_is_told_and_nothing_is_written(
     assert asked.sync() == 7
 
 
-def test_vectors_of_the_wrong_size_are_refused(workspace: Path, ws: Workspace) -> None:
+def test_vectors_of_the_wrong_size_are_refused(workspace, ws):
     words = Words()
     words.size = 48
     asked = meaning(ws, words)
@@ -376,13 +368,11 @@ def test_vectors_of_the_wrong_size_are_refused(workspace: Path, ws: Workspace) -
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the session died"), unavailable()], ids=["its own", "ours"])
-def test_a_model_that_fails_midway_keeps_what_was_made_and_goes_on_later(
-    workspace: Path, ws: Workspace, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_fails_midway_keeps_what_was_made_and_goes_on_later(workspace, ws, error, monkeypatch):
     monkeypatch.setattr(service, "BATCH", 2)
     words = Words()
 
-    def fail(asked: object) -> None:
+    def fail(asked):
         words.broken = error if len(words.asked) >= 4 else None
 
     words.before = fail
@@ -395,13 +385,13 @@ def test_a_model_that_fails_midway_keeps_what_was_made_and_goes_on_later(
     assert ask(workspace, "SELECT count(DISTINCT key) FROM vectors") == [(7,)]
 
 
-def test_a_search_while_the_model_fails_at_texts_says_so_and_finds_what_is_there(ws: Workspace) -> None:
+def test_a_search_while_the_model_fails_at_texts_says_so_and_finds_what_is_there(ws):
     words = Words()
     asked = meaning(ws, words)
     asked.sync()
     ws.items.add("kombucha ferments")
 
-    def fail(asked: Any) -> None:
+    def fail(asked):
         if "kombucha ferments" in asked:
             raise unavailable()
 
@@ -413,7 +403,7 @@ def test_a_search_while_the_model_fails_at_texts_says_so_and_finds_what_is_there
     assert asked.state()["problem"] == ""
 
 
-def test_the_thread_tries_again_after_a_failure(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_tries_again_after_a_failure(ws, monkeypatch):
     monkeypatch.setattr(service, "PAUSE", 0.01)
     words = Words()
     words.broken = unavailable()
@@ -437,7 +427,7 @@ def test_the_thread_tries_again_after_a_failure(ws: Workspace, monkeypatch: pyte
         "text_hash = 'of another text'",
     ],
 )
-def test_rows_that_are_no_vectors_are_made_anew(workspace: Path, spoilt: str) -> None:
+def test_rows_that_are_no_vectors_are_made_anew(workspace, spoilt):
     with open_workspace(workspace) as ws:
         meaning(ws, Words()).sync()
     good = ask(workspace, "SELECT key, text_hash, vector FROM vectors ORDER BY key")
@@ -450,7 +440,7 @@ def test_rows_that_are_no_vectors_are_made_anew(workspace: Path, spoilt: str) ->
 
 
 @pytest.mark.parametrize("damage", ["no database at all" * 999, ""])
-def test_a_file_that_is_damaged_is_made_anew(workspace: Path, ws: Workspace, damage: str) -> None:
+def test_a_file_that_is_damaged_is_made_anew(workspace, ws, damage):
     meaning(ws, Words()).sync()
     ws.paths.vectors.write_text(damage)
     asked = meaning(ws, Words())
@@ -459,7 +449,7 @@ def test_a_file_that_is_damaged_is_made_anew(workspace: Path, ws: Workspace, dam
     assert ask(workspace, "SELECT count(*) FROM vectors") == [(7,)]
 
 
-def test_a_file_that_goes_while_it_is_used_costs_no_search(workspace: Path, ws: Workspace) -> None:
+def test_a_file_that_goes_while_it_is_used_costs_no_search(workspace, ws):
     asked = meaning(ws, Words())
     asked.sync()
     ws.paths.vectors.unlink()
@@ -471,10 +461,10 @@ def test_a_file_that_goes_while_it_is_used_costs_no_search(workspace: Path, ws: 
     assert ask(workspace, "SELECT count(*) FROM vectors") == [(8,)]
 
 
-def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_cannot_be_written_costs_no_search(ws, monkeypatch):
     asked = meaning(ws, Words())
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise StoreError("no space left for the database", "nanomem.db", "free some space")
 
     with monkeypatch.context() as patched:
@@ -489,7 +479,7 @@ def test_a_database_that_cannot_be_written_costs_no_search(ws: Workspace, monkey
 
 
 @pytest.mark.slow
-def test_a_text_of_a_megabyte_is_embedded_by_its_beginning(ws: Workspace) -> None:
+def test_a_text_of_a_megabyte_is_embedded_by_its_beginning(ws):
     words = Words()
     ws.items.add("walrus " * 142_000)
     asked = meaning(ws, words)
@@ -497,7 +487,7 @@ def test_a_text_of_a_megabyte_is_embedded_by_its_beginning(ws: Workspace) -> Non
     assert max(map(len, words.asked)) <= 8_000
 
 
-def test_items_change_in_all_ways_while_they_are_embedded(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_items_change_in_all_ways_while_they_are_embedded(ws, monkeypatch):
     monkeypatch.setattr(service, "BATCH", 2)
     words = Words()
     asked = meaning(ws, words)
@@ -517,7 +507,7 @@ def test_items_change_in_all_ways_while_they_are_embedded(ws: Workspace, monkeyp
     assert asked.nearest("zebra", 1)[0] == (ids[0], pytest.approx(0, abs=0.05))
 
 
-def test_a_question_waits_for_nobody_who_holds_the_rows(ws: Workspace) -> None:
+def test_a_question_waits_for_nobody_who_holds_the_rows(ws):
     """Whoever changes rows holds their lock for long, and an embedding goes on meanwhile."""
     asked = meaning(ws, Words())
     asked.sync()
@@ -531,12 +521,12 @@ def test_a_question_waits_for_nobody_who_holds_the_rows(ws: Workspace) -> None:
     assert done.is_set()
 
 
-def test_two_threads_ask_and_change_at_once(ws: Workspace) -> None:
+def test_two_threads_ask_and_change_at_once(ws):
     asked = meaning(ws, Words())
     asked.sync()
     failed: list[BaseException] = []
 
-    def work(number: int) -> None:
+    def work(number):
         try:
             for turn in range(15):
                 ws.items.add(f"walrus {number} {turn}")
@@ -557,7 +547,7 @@ def test_two_threads_ask_and_change_at_once(ws: Workspace) -> None:
     assert asked.state()["done"] == 7 + 45
 
 
-def test_nothing_is_left_open(workspace: Path) -> None:
+def test_nothing_is_left_open(workspace):
     before = len(os.listdir("/proc/self/fd"))
     with open_workspace(workspace) as ws:
         asked = meaning(ws, Words())
@@ -567,26 +557,26 @@ def test_nothing_is_left_open(workspace: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
-def test_a_model_that_cannot_say_its_size_is_told(ws: Workspace) -> None:
+def test_a_model_that_cannot_say_its_size_is_told(ws):
     class Far(Words):
         @property
-        def dimension(self) -> int:
+        def dimension(self):
             raise ModelUnavailable("nobody answers", "http://127.0.0.1:1", "")
 
         @dimension.setter
-        def dimension(self, value: int) -> None: ...
+        def dimension(self, value): ...
 
     asked = meaning(ws, Far())
     with pytest.raises(ModelUnavailable):
         asked.nearest("a cat", 1)
 
 
-def test_closing_waits_for_no_model_that_never_answers(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_waits_for_no_model_that_never_answers(ws, monkeypatch):
     monkeypatch.setattr(service, "LEAVE", 0.05)
     begun, go_on = threading.Event(), threading.Event()
     words = Words()
 
-    def never(texts: object) -> None:
+    def never(texts):
         begun.set()
         assert go_on.wait(60)
 

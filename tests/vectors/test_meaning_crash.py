@@ -1,12 +1,8 @@
 """`kill -9` anywhere while items are embedded: what was committed is whole, and the next process goes on from there."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +10,6 @@ from nanomem_tui import open_workspace
 from nanomem_tui.vectors import semantic_search as service
 from nanomem_tui.vectors.collection import VectorFile
 from nanomem_tui.vectors.semantic_search import SemanticSearch
-from nanomem_tui.workspace import Workspace
 from tests.crash.harness import Steps, run_in_child
 from tests.vectors.fakes import Words, made
 
@@ -24,40 +19,40 @@ ITEMS = 7
 class Statements(Steps):
     """Steps of which every statement of a connection is one, in whatever way it is asked for."""
 
-    def _stepping(self) -> type[sqlite3.Connection]:
+    def _stepping(self):
         step = self._step
 
         class Connection(sqlite3.Connection):
-            def execute(self, statement: str, *values: Any) -> Any:
+            def execute(self, statement, *values):
                 step(statement[:12])
                 return super().execute(statement, *values)
 
-            def executemany(self, statement: str, values: Any) -> Any:
+            def executemany(self, statement, values):
                 step(statement[:12])
                 return super().executemany(statement, values)
 
         return Connection
 
 
-def embed(ws: Workspace) -> None:
+def embed(ws):
     SemanticSearch(ws.store, ws.settings, made(Words())).sync()
 
 
-def of_another_model(ws: Workspace) -> None:
+def of_another_model(ws):
     SemanticSearch(ws.store, ws.settings, made(Words("older", 32))).sync()
 
 
-def table(workspace: Path) -> list[Any]:
+def table(workspace):
     with closing(sqlite3.connect(workspace.parent / "nanomem" / "vectors.db")) as connection:
         return connection.execute("SELECT key, model, text_hash, vector FROM vectors ORDER BY 1, 2").fetchall()
 
 
-def copied(workspace: Path, base: Path, name: str) -> Path:
+def copied(workspace, base, name):
     shutil.copytree(workspace.parent, base / name)
     return base / name / workspace.name
 
 
-def sweep(workspace: Path, base: Path, every: int) -> int:
+def sweep(workspace, base, every):
     """Kill at every n-th step of re-embedding for another model; how many kills there were."""
     with open_workspace(workspace) as ws:
         of_another_model(ws)
@@ -86,16 +81,12 @@ def sweep(workspace: Path, base: Path, every: int) -> int:
 
 
 @pytest.mark.crash
-def test_a_kill_at_a_spread_of_steps_costs_what_was_not_committed(
-    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_at_a_spread_of_steps_costs_what_was_not_committed(workspace, tmp_path, monkeypatch):
     monkeypatch.setattr(service, "BATCH", 2)
     assert sweep(workspace, tmp_path / "trials", every=4) > 5
 
 
 @pytest.mark.crash
-def test_a_kill_at_every_step_costs_what_was_not_committed(
-    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_at_every_step_costs_what_was_not_committed(workspace, tmp_path, monkeypatch):
     monkeypatch.setattr(service, "BATCH", 2)
     assert sweep(workspace, tmp_path / "trials", every=1) > 20

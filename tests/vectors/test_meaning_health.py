@@ -1,7 +1,5 @@
 """What the doctor, the status and `memory reindex --vectors` say of vectors and of the index outside the database."""
 
-from __future__ import annotations
-
 import errno
 import json
 import sqlite3
@@ -9,7 +7,6 @@ from collections.abc import Callable
 from contextlib import closing
 from importlib import util
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +18,6 @@ from nanomem_tui.vectors import embedders, outside
 from nanomem_tui.vectors.collection import VectorFile
 from nanomem_tui.vectors.outside import MARKER, chroma_location
 from nanomem_tui.vectors.semantic_search import SemanticSearch, find_problems
-from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 from tests.vectors.fakes import Words, made
 
@@ -29,7 +25,7 @@ EMBEDDER_OF = embedders.embedder_of
 
 
 @pytest.fixture(autouse=True)
-def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+def words(monkeypatch):
     """The embedder of every command."""
     found = Words()
     monkeypatch.setattr(embedders, "embedder_of", lambda settings, paths: found)
@@ -40,10 +36,10 @@ Run = Callable[..., str]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys):
     """What a command line prints that ends with `code`."""
 
-    def call(workspace: Path, *arguments: str, code: int = 0) -> str:
+    def call(workspace, *arguments, code=0):
         capsys.readouterr()
         ended = run_line(["--workspace", str(workspace), *arguments])
         found = capsys.readouterr()
@@ -53,12 +49,12 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
-def told(workspace: Path, **settings: Any) -> list[str]:
+def told(workspace, **settings):
     with open_workspace(workspace) as ws:
         return [problem.text() for problem in find_problems(ws.store, ws.settings._replace(**settings))]
 
 
-def spoil(workspace: Path, statement: str) -> None:
+def spoil(workspace, statement):
     with closing(sqlite3.connect(workspace.parent / "nanomem" / "vectors.db")) as connection, connection:
         connection.execute(statement)
 
@@ -66,7 +62,7 @@ def spoil(workspace: Path, statement: str) -> None:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_the_command_embeds_what_has_no_vector(run: Run, workspace: Path, words: Words) -> None:
+def test_the_command_embeds_what_has_no_vector(run, workspace, words):
     before = run(workspace, "memory", "reindex", "--vectors", "--dry-run")
     assert before == "0 of 7 items with a vector of words-1: the others would be embedded.\n"
     assert words.asked == []
@@ -78,7 +74,7 @@ def test_the_command_embeds_what_has_no_vector(run: Run, workspace: Path, words:
     assert "nothing has to be embedded" in run(workspace, "memory", "reindex", "--vectors", "--dry-run")
 
 
-def test_the_command_embeds_the_records_of_an_agents_work_too(run: Run, workspace: Path, words: Words) -> None:
+def test_the_command_embeds_the_records_of_an_agents_work_too(run, workspace, words):
     with open_workspace(workspace) as ws:
         ws.records.store("incident", {"description": "the web server is down"})
         ws.records.store("tool-call", {"tool_name": "look", "input": {}})
@@ -91,7 +87,7 @@ def test_the_command_embeds_the_records_of_an_agents_work_too(run: Run, workspac
     assert body["embedded"] == 8
 
 
-def test_records_are_embedded_where_there_are_no_items(run: Run, tmp_path: Path, words: Words) -> None:
+def test_records_are_embedded_where_there_are_no_items(run, tmp_path, words):
     workspace = tmp_path / "other" / "workspace"
     workspace.mkdir(parents=True)
     (workspace / "SOUL.md").touch()
@@ -101,7 +97,7 @@ def test_records_are_embedded_where_there_are_no_items(run: Run, tmp_path: Path,
     assert run(workspace, "memory", "reindex", "--vectors").startswith("1 of 1 record with a vector")
 
 
-def test_the_command_mends_rows_that_are_no_vectors(run: Run, workspace: Path, words: Words) -> None:
+def test_the_command_mends_rows_that_are_no_vectors(run, workspace, words):
     run(workspace, "memory", "reindex", "--vectors")
     spoil(workspace, "UPDATE vectors SET vector = zeroblob(1024) WHERE key = (SELECT min(key) FROM vectors)")
     assert "1 embedded now" in run(workspace, "memory", "reindex", "--vectors")
@@ -109,7 +105,7 @@ def test_the_command_mends_rows_that_are_no_vectors(run: Run, workspace: Path, w
 
 
 @pytest.mark.parametrize("damage", ["DROP TABLE vectors", "ALTER TABLE vectors DROP COLUMN text_hash"])
-def test_a_table_that_somebody_took_out_is_made_anew(run: Run, workspace: Path, damage: str) -> None:
+def test_a_table_that_somebody_took_out_is_made_anew(run, workspace, damage):
     run(workspace, "memory", "reindex", "--vectors")
     spoil(workspace, damage)
     lacks = next(line for line in run(workspace, "doctor").splitlines() if "vectors" in line)
@@ -118,7 +114,7 @@ def test_a_table_that_somebody_took_out_is_made_anew(run: Run, workspace: Path, 
     assert "lacks" not in run(workspace, "doctor")
 
 
-def test_an_embedding_makes_the_table_anew_too(workspace: Path, words: Words) -> None:
+def test_an_embedding_makes_the_table_anew_too(workspace, words):
     with open_workspace(workspace) as ws:
         SemanticSearch(ws.store, ws.settings, made(words)).sync()
     spoil(workspace, "DROP TABLE vectors")
@@ -130,7 +126,7 @@ def test_an_embedding_makes_the_table_anew_too(workspace: Path, words: Words) ->
         assert VectorFile(ws.paths.vectors).counts(["items"])[0].rows == 7
 
 
-def test_everything_is_embedded_anew(run: Run, workspace: Path, words: Words) -> None:
+def test_everything_is_embedded_anew(run, workspace, words):
     run(workspace, "memory", "reindex", "--vectors")
     spoil(workspace, "UPDATE vectors SET vector = (SELECT v.vector FROM vectors v ORDER BY v.key LIMIT 1)")
     assert "0 embedded now" in run(workspace, "memory", "reindex", "--vectors")
@@ -142,17 +138,15 @@ def test_everything_is_embedded_anew(run: Run, workspace: Path, words: Words) ->
     assert "goes with --vectors" in run(workspace, "memory", "reindex", "--anew", code=2)
 
 
-def test_where_there_is_no_database_the_command_makes_none(run: Run, tmp_path: Path, words: Words) -> None:
+def test_where_there_is_no_database_the_command_makes_none(run, tmp_path, words):
     folder = make_home(tmp_path)
     assert "No database yet" in run(folder, "memory", "reindex", "--vectors")
     assert not (folder.parent / "nanomem").exists()
     assert words.asked == []
 
 
-def test_without_a_model_the_command_says_what_to_install(
-    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: object) -> None:
+def test_without_a_model_the_command_says_what_to_install(run, workspace, monkeypatch):
+    def missing(*_):
         raise MissingExtra("search by meaning needs numpy", "", "pip install '.[vector]'")
 
     monkeypatch.setattr(embedders, "embedder_of", missing)
@@ -163,7 +157,7 @@ def test_without_a_model_the_command_says_what_to_install(
 # -- the status -------------------------------------------------------------------------------------------------------
 
 
-def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace: Path, words: Words) -> None:
+def test_the_status_counts_vectors_without_loading_anything(run, workspace, words):
     assert "Vectors" not in run(workspace, "memory", "status")
     run(workspace, "memory", "reindex", "--vectors")
     words.asked.clear()
@@ -198,9 +192,7 @@ def test_the_status_counts_vectors_without_loading_anything(run: Run, workspace:
         ({"embedding_enabled": False}, "", ""),
     ],
 )
-def test_the_doctor_names_settings_that_give_no_vector(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], severity: str, said: str
-) -> None:
+def test_the_doctor_names_settings_that_give_no_vector(workspace, monkeypatch, settings, severity, said):
     monkeypatch.setattr(embedders, "embedder_of", EMBEDDER_OF)
     known = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in ("httpx", "onnxruntime") else known(name))
@@ -213,13 +205,13 @@ def test_the_doctor_names_settings_that_give_no_vector(
 # -- the doctor -------------------------------------------------------------------------------------------------------
 
 
-def test_all_is_well_before_and_after(run: Run, workspace: Path) -> None:
+def test_all_is_well_before_and_after(run, workspace):
     assert told(workspace) == []
     run(workspace, "memory", "reindex", "--vectors")
     assert told(workspace) == []
 
 
-def test_the_doctor_says_what_is_left_of_another_model(run: Run, workspace: Path) -> None:
+def test_the_doctor_says_what_is_left_of_another_model(run, workspace):
     run(workspace, "memory", "reindex", "--vectors")
     spoil(
         workspace,
@@ -230,18 +222,18 @@ def test_the_doctor_says_what_is_left_of_another_model(run: Run, workspace: Path
     assert "note" in run(workspace, "doctor")
 
 
-def folder_of(ws: Workspace) -> Path:
+def folder_of(ws):
     found = chroma_location(ws.settings, ws.paths)
     assert isinstance(found, Path)
     return found
 
 
-def of_chroma(workspace: Path) -> str:
+def of_chroma(workspace):
     """What is said of the folder; whether chromadb is installed here is another matter."""
     return "\n".join(line for line in told(workspace, vector_index="chroma") if "not installed" not in line)
 
 
-def test_the_doctor_looks_into_a_folder_of_chroma(workspace: Path) -> None:
+def test_the_doctor_looks_into_a_folder_of_chroma(workspace):
     assert of_chroma(workspace) == ""
     with open_workspace(workspace) as ws:
         folder, owner = folder_of(ws), ws.id
@@ -255,10 +247,8 @@ def test_the_doctor_looks_into_a_folder_of_chroma(workspace: Path) -> None:
     assert "of another workspace" in of_chroma(workspace)
 
 
-def test_a_folder_of_chroma_that_cannot_be_looked_into_is_told_as_an_error_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(folder: Path) -> None:
+def test_a_folder_of_chroma_that_cannot_be_looked_into_is_told_as_an_error_of_ours(tmp_path, monkeypatch):
+    def refuse(folder):
         raise PermissionError(errno.EACCES, "Permission denied", str(folder))
 
     monkeypatch.setattr(outside.os, "scandir", refuse)
@@ -266,12 +256,12 @@ def test_a_folder_of_chroma_that_cannot_be_looked_into_is_told_as_an_error_of_ou
         outside.check_owner(tmp_path, "ws")
 
 
-def test_the_doctor_says_that_chromadb_is_not_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_says_that_chromadb_is_not_there(workspace, monkeypatch):
     monkeypatch.setattr(util, "find_spec", lambda name: None)
     assert "pip install '.[chroma]'" in "\n".join(told(workspace, vector_index="chroma"))
 
 
-def test_the_doctor_asks_no_server(workspace: Path) -> None:
+def test_the_doctor_asks_no_server(workspace):
     assert of_chroma(workspace) == ""
     lines = told(workspace, vector_index="chroma", chroma_url="http://127.0.0.1:9")
     assert [line for line in lines if "not installed" not in line] == []

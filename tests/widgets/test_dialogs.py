@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
 from textual import events
-from textual.app import App, ComposeResult
-from textual.screen import ModalScreen
+from textual.app import App
 
 from nanomem_tui.actions import ACTIONS, SCREENS, Context, actions_on
 from nanomem_tui.background import waiting_words
@@ -25,24 +23,24 @@ UNSET: Any = "nothing yet"
 class DialogApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.answer: Any = UNSET
         self.told: list[Any] = []
 
-    def compose(self) -> ComposeResult:
+    def compose(self):
         yield FilterBar()
 
-    def ask(self, screen: ModalScreen[Any]) -> None:
-        def answered(answer: Any) -> None:
+    def ask(self, screen):
+        def answered(answer):
             self.answer = answer
 
         self.push_screen(screen, answered)
 
-    def on_filter_bar_filter_changed(self, event: FilterBar.FilterChanged) -> None:
+    def on_filter_bar_filter_changed(self, event):
         self.told.append(event.query)
 
-    def on_filter_bar_filter_left(self, event: FilterBar.FilterLeft) -> None:
+    def on_filter_bar_filter_left(self, event):
         self.told.append(("left", event.cleared))
 
 
@@ -57,7 +55,7 @@ class DialogApp(App[None]):
         (["d", "enter", "space", "d"], UNSET),
     ],
 )
-async def test_only_yes_confirms(keys: list[str], answer: Any) -> None:
+async def test_only_yes_confirms(keys, answer):
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(ConfirmScreen("Delete 2 items [/foo]", [Body("one [/bar] \x1b[2J"), Body("two")], opened_by="d"))
@@ -67,7 +65,7 @@ async def test_only_yes_confirms(keys: list[str], answer: Any) -> None:
         assert app.answer is answer
 
 
-async def test_the_key_that_opened_it_never_confirms() -> None:
+async def test_the_key_that_opened_it_never_confirms():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(ConfirmScreen("Copy", [Body("x")], opened_by="y"))
@@ -78,7 +76,7 @@ async def test_the_key_that_opened_it_never_confirms() -> None:
         assert app.answer is True
 
 
-async def test_what_cannot_be_undone_wants_a_typed_word() -> None:
+async def test_what_cannot_be_undone_wants_a_typed_word():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(ConfirmScreen("Reset lessons", [Body("61 lessons")], "This can't be undone.", word="reset"))
@@ -91,7 +89,7 @@ async def test_what_cannot_be_undone_wants_a_typed_word() -> None:
         assert app.answer is True
 
 
-async def test_what_is_refused_cannot_be_confirmed() -> None:
+async def test_what_is_refused_cannot_be_confirmed():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(ConfirmScreen("Compact", [Body("x")], refused="an agent is running"))
@@ -102,7 +100,7 @@ async def test_what_is_refused_cannot_be_confirmed() -> None:
         assert app.answer is False
 
 
-async def test_editing_saves_what_was_typed() -> None:
+async def test_editing_saves_what_was_typed():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(EditScreen("Edit", "likes tea"))
@@ -112,7 +110,7 @@ async def test_editing_saves_what_was_typed() -> None:
         assert app.answer == "likes tea qjd?"
 
 
-async def test_an_untouched_text_is_no_change_even_when_it_holds_controls() -> None:
+async def test_an_untouched_text_is_no_change_even_when_it_holds_controls():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(EditScreen("Edit", "evil \x1b[2J"))
@@ -123,7 +121,7 @@ async def test_an_untouched_text_is_no_change_even_when_it_holds_controls() -> N
         assert app.answer is None
 
 
-async def test_leaving_an_edited_text_asks_once() -> None:
+async def test_leaving_an_edited_text_asks_once():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(EditScreen("Edit", "likes tea"))
@@ -136,7 +134,7 @@ async def test_leaving_an_edited_text_asks_once() -> None:
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-async def test_a_pasted_line_end_is_a_new_line_whichever_way_a_terminal_sends_it(end: str) -> None:
+async def test_a_pasted_line_end_is_a_new_line_whichever_way_a_terminal_sends_it(end):
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(EditScreen("Edit", ""))
@@ -146,7 +144,7 @@ async def test_a_pasted_line_end_is_a_new_line_whichever_way_a_terminal_sends_it
         assert app.screen.query_one(SafeTextArea).text == "one\ntwo\n\nthree"
 
 
-async def test_pasted_controls_become_pictures() -> None:
+async def test_pasted_controls_become_pictures():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(EditScreen("Edit", ""))
@@ -157,7 +155,7 @@ async def test_pasted_controls_become_pictures() -> None:
         assert area.text == "a␛[31m⟨U+202E⟩b"
 
 
-async def test_asking_for_one_line() -> None:
+async def test_asking_for_one_line():
     app = DialogApp()
     async with app.run_test(size=(60, 20)) as pilot:
         app.ask(AskScreen("Find in all transcripts"))
@@ -167,7 +165,7 @@ async def test_asking_for_one_line() -> None:
         assert app.answer == "tea"
 
 
-async def test_help_lists_every_key_and_why_not_now() -> None:
+async def test_help_lists_every_key_and_why_not_now():
     text = help_document(Context("items"), intro="What the agent believes.").plain()
     assert text.startswith("What the agent believes.")
     for action in ACTIONS:
@@ -185,7 +183,7 @@ async def test_help_lists_every_key_and_why_not_now() -> None:
         assert app.answer is None
 
 
-async def test_the_palette_finds_by_name_and_says_why_not() -> None:
+async def test_the_palette_finds_by_name_and_says_why_not():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(PaletteScreen(Context("items", can_undo=True)))
@@ -215,7 +213,7 @@ async def test_the_palette_finds_by_name_and_says_why_not() -> None:
         ("items", "undo", "items undo"),
     ],
 )
-async def test_the_palette_finds_by_the_name_that_a_person_types(screen: str, typed: str, found: str) -> None:
+async def test_the_palette_finds_by_the_name_that_a_person_types(screen, typed, found):
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(PaletteScreen(Context(screen)))
@@ -224,7 +222,7 @@ async def test_the_palette_finds_by_the_name_that_a_person_types(screen: str, ty
         assert app.screen.query_one(LineTable).cursor_id == found
 
 
-async def test_the_palette_has_the_actions_of_all_screens_and_the_way_to_them() -> None:
+async def test_the_palette_has_the_actions_of_all_screens_and_the_way_to_them():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.ask(PaletteScreen(Context("status")))
@@ -239,12 +237,12 @@ async def test_the_palette_has_the_actions_of_all_screens_and_the_way_to_them() 
         assert keys["ledger"] == "U t"
 
 
-def form(check: Any = dict) -> FormScreen:
+def form(check=dict):
     fields = [FormField("kind", "fact", "one of these"), FormField("importance", "", "0 to 1")]
     return FormScreen("Fields", fields, check)
 
 
-async def test_a_form_gives_only_what_was_changed() -> None:
+async def test_a_form_gives_only_what_was_changed():
     app = DialogApp()
     async with app.run_test(size=(60, 20)) as pilot:
         app.ask(form())
@@ -259,8 +257,8 @@ async def test_a_form_gives_only_what_was_changed() -> None:
         assert app.answer is None
 
 
-async def test_a_form_says_what_it_cannot_take_and_stays() -> None:
-    def check(typed: Mapping[str, str]) -> Mapping[str, str]:
+async def test_a_form_says_what_it_cannot_take_and_stays():
+    def check(typed):
         raise BadInput("no kind “x”", "kind", "one of these")
 
     app = DialogApp()
@@ -277,7 +275,7 @@ async def test_a_form_says_what_it_cannot_take_and_stays() -> None:
         assert app.answer is None
 
 
-async def test_the_filter_bar_tells_what_is_typed() -> None:
+async def test_the_filter_bar_tells_what_is_typed():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         bar = app.query_one(FilterBar)
@@ -299,7 +297,7 @@ async def test_the_filter_bar_tells_what_is_typed() -> None:
         assert bar.query_text == ""
 
 
-async def test_nothing_blinks() -> None:
+async def test_nothing_blinks():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         assert not app.query_one(LineInput).cursor_blink
@@ -308,7 +306,7 @@ async def test_nothing_blinks() -> None:
         assert not app.screen.query_one(SafeTextArea).cursor_blink
 
 
-async def test_a_notice_is_never_markup() -> None:
+async def test_a_notice_is_never_markup():
     app = DialogApp()
     async with app.run_test(size=(80, 24)) as pilot:
         say(app, "deleted [/foo] \x1b[2J")
@@ -324,7 +322,7 @@ async def test_a_notice_is_never_markup() -> None:
         assert notices[1].title == "changed meanwhile [/x]"
 
 
-def test_help_says_what_the_words_of_the_status_bar_mean() -> None:
+def test_help_says_what_the_words_of_the_status_bar_mean():
     text = help_document(Context("items")).plain()
     for words in (waiting_words(3, only_exports=False), waiting_words(3, only_exports=True)):
         assert words.replace("3", "N") in text

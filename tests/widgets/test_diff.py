@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.app import App, ComposeResult
+from textual.app import App
 
 from nanomem_tui.widgets.diff_view import DiffView, diff_texts, spans_of
 from nanomem_tui.widgets.text_view import Body
@@ -16,7 +16,7 @@ AFTER = (
 TEXT = st.lists(st.sampled_from(["a", "b c", "b d", "", "漢字"]), max_size=12).map("\n".join)
 
 
-def test_hunks_know_their_place_and_counts() -> None:
+def test_hunks_know_their_place_and_counts():
     diff = diff_texts("USER.md", BEFORE, AFTER)
     assert [hunk.title for hunk in diff.hunks] == ["line 1, User", "line 11, User"]
     assert diff.counts == (3, 2)
@@ -25,7 +25,7 @@ def test_hunks_know_their_place_and_counts() -> None:
     assert diff_texts("SAME.md", AFTER, AFTER).hunks == ()
 
 
-def test_the_changed_words_stand_out() -> None:
+def test_the_changed_words_stand_out():
     hunk = diff_texts("USER.md", BEFORE, AFTER).hunks[0]
     lines = {line.sign + line.text: spans for line, spans in spans_of(hunk)}
     assert ("tea", "removed-word") in lines["-- likes tea at nine"]
@@ -34,7 +34,7 @@ def test_the_changed_words_stand_out() -> None:
 
 
 @given(TEXT, TEXT)
-def test_nothing_is_lost_in_a_diff(before: str, after: str) -> None:
+def test_nothing_is_lost_in_a_diff(before, after):
     diff = diff_texts("F.md", before, after, context=100)
     for hunk in diff.hunks:
         spans = list(spans_of(hunk))
@@ -48,18 +48,18 @@ def test_nothing_is_lost_in_a_diff(before: str, after: str) -> None:
 
 
 class DiffApp(App[None]):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.told: list[int] = []
 
-    def compose(self) -> ComposeResult:
+    def compose(self):
         yield DiffView()
 
-    def on_diff_view_hunk_highlighted(self, event: DiffView.HunkHighlighted) -> None:
+    def on_diff_view_hunk_highlighted(self, event):
         self.told.append(event.index)
 
 
-async def test_the_cursor_walks_from_hunk_to_hunk() -> None:
+async def test_the_cursor_walks_from_hunk_to_hunk():
     app = DiffApp()
     async with app.run_test(size=(50, 30)) as pilot:
         view = app.query_one(DiffView)
@@ -81,7 +81,7 @@ async def test_the_cursor_walks_from_hunk_to_hunk() -> None:
         assert app.told == [1, 2, 1]
 
 
-async def test_an_empty_diff_has_no_hunk() -> None:
+async def test_an_empty_diff_has_no_hunk():
     app = DiffApp()
     async with app.run_test(size=(50, 10)) as pilot:
         view = app.query_one(DiffView)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.geometry import Region
 
 from nanomem_tui.widgets.columns import Column, fit
@@ -26,55 +26,55 @@ COLUMNS: list[Column[Thing]] = [
 ]
 
 
-def things(count: int) -> list[Thing]:
+def things(count):
     return [Thing(f"t{n}", f"thing number {n}", n % 5, n == 3) for n in range(count)]
 
 
 class TableApp(App[None]):
-    def __init__(self, ascii_only: bool = False) -> None:
+    def __init__(self, ascii_only=False):
         super().__init__()
         self.ascii_only = ascii_only
         self.told: list[Any] = []
 
-    def compose(self) -> ComposeResult:
+    def compose(self):
         yield LineTable(COLUMNS, lambda t: t.id, sign=lambda t: "x" if t.off else "", dimmed=lambda t: t.off)
 
     @property
-    def table(self) -> LineTable[Thing]:
+    def table(self):
         return self.query_one(LineTable)
 
-    def on_row_highlighted(self, event: LineTable.RowHighlighted) -> None:
+    def on_row_highlighted(self, event):
         self.told.append(event)
 
-    on_row_activated = on_selection_changed = on_row_gone = on_row_highlighted  # type: ignore[assignment]
+    on_row_activated = on_selection_changed = on_row_gone = on_row_highlighted
 
-    def shown(self) -> list[str]:
+    def shown(self):
         return [self.table.render_line(y).text for y in range(self.table.size.height)]
 
-    def told_of(self, kind: type[Any]) -> list[Any]:
+    def told_of(self, kind):
         return [event for event in self.told if isinstance(event, kind)]
 
 
-def watch_painting(table: LineTable[Thing]) -> list[Region]:
+def watch_painting(table):
     """The regions that the table asks to paint from now on."""
     painted: list[Region] = []
     original = table.refresh
 
-    def refresh(*regions: Region, **options: Any) -> LineTable[Thing]:
+    def refresh(*regions, **options):
         painted.extend(regions or (table.region,))
         return original(*regions, **options)
 
-    table.refresh = refresh  # type: ignore[method-assign]
+    table.refresh = refresh
     return painted
 
 
-def test_columns_share_the_width_and_leave_by_priority() -> None:
+def test_columns_share_the_width_and_leave_by_priority():
     assert [(c.key, w) for c, w in fit(COLUMNS, 80)] == [("text", 65), ("hits", 5), ("id", 8)]
     assert [(c.key, w) for c, w in fit(COLUMNS, 24)] == [("text", 15), ("id", 8)]
     assert [(c.key, w) for c, w in fit(COLUMNS, 12)] == [("text", 12)]
 
 
-async def test_rows_are_drawn_with_their_marks() -> None:
+async def test_rows_are_drawn_with_their_marks():
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         app.table.set_rows(things(5))
@@ -87,7 +87,7 @@ async def test_rows_are_drawn_with_their_marks() -> None:
         assert all(len(line) == 60 for line in lines)
 
 
-async def test_ascii_has_signs_too() -> None:
+async def test_ascii_has_signs_too():
     app = TableApp(ascii_only=True)
     async with app.run_test(size=(60, 10)) as pilot:
         app.table.set_rows([*things(2), Thing("long", "word " * 40)])
@@ -100,7 +100,7 @@ async def test_ascii_has_signs_too() -> None:
 @pytest.mark.parametrize(
     "payload", ["[/foo]", "[@click=app.quit]x[/]", "\x1b]52;c;eA==\x07", "\x9b2J", "a\nb\rc", "[bold", "\u202egnp"]
 )
-async def test_hostile_cells_are_only_text(payload: str) -> None:
+async def test_hostile_cells_are_only_text(payload):
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         app.table.set_rows([Thing(payload, payload)])
@@ -109,7 +109,7 @@ async def test_hostile_cells_are_only_text(payload: str) -> None:
         assert not [char for char in text if ord(char) < 32 or 0x7F <= ord(char) < 0xA0 or char == "\u202e"]
 
 
-async def test_keys_move_through_a_hundred_thousand_rows() -> None:
+async def test_keys_move_through_a_hundred_thousand_rows():
     app = TableApp()
     async with app.run_test(size=(80, 24)) as pilot:
         table = app.table
@@ -131,7 +131,7 @@ async def test_keys_move_through_a_hundred_thousand_rows() -> None:
             assert [f"thing number {cursor} " in line for line in shown] == [True], key
 
 
-async def test_a_move_repaints_two_lines() -> None:
+async def test_a_move_repaints_two_lines():
     app = TableApp()
     async with app.run_test(size=(80, 24)) as pilot:
         table = app.table
@@ -142,7 +142,7 @@ async def test_a_move_repaints_two_lines() -> None:
         assert [(region.y, region.height) for region in painted] == [(1, 1), (2, 1)]
 
 
-async def test_cursor_and_selection_follow_their_rows() -> None:
+async def test_cursor_and_selection_follow_their_rows():
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         table = app.table
@@ -164,7 +164,7 @@ async def test_cursor_and_selection_follow_their_rows() -> None:
         assert table.selected == frozenset()
 
 
-async def test_ranges_and_all() -> None:
+async def test_ranges_and_all():
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         table = app.table
@@ -182,7 +182,7 @@ async def test_ranges_and_all() -> None:
         assert app.told_of(LineTable.SelectionChanged)[-1].count == 0
 
 
-async def test_enter_opens_and_highlights_coalesce() -> None:
+async def test_enter_opens_and_highlights_coalesce():
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         app.table.set_rows(things(20))
@@ -195,7 +195,7 @@ async def test_enter_opens_and_highlights_coalesce() -> None:
         assert [event.row_id for event in app.told_of(LineTable.RowActivated)] == ["t10"]
 
 
-async def test_loading_empty_and_error_are_three_things() -> None:
+async def test_loading_empty_and_error_are_three_things():
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         table = app.table
@@ -219,7 +219,7 @@ async def test_loading_empty_and_error_are_three_things() -> None:
         assert "thing number 0" in app.shown()[1]
 
 
-async def test_the_same_rows_again_paint_nothing_and_changed_rows_flash_once() -> None:
+async def test_the_same_rows_again_paint_nothing_and_changed_rows_flash_once():
     app = TableApp()
     async with app.run_test(size=(60, 10)) as pilot:
         table = app.table
@@ -237,7 +237,7 @@ async def test_the_same_rows_again_paint_nothing_and_changed_rows_flash_once() -
         assert not table.render_line(5)._segments[0].style.reverse
 
 
-async def test_a_resize_keeps_the_place() -> None:
+async def test_a_resize_keeps_the_place():
     app = TableApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.table.set_rows(things(1000))

@@ -1,7 +1,5 @@
 """Rows of a list as JSON, CSV and Markdown: whole, and nothing in them is more than text."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -19,17 +17,17 @@ COLUMNS = [
 ]
 
 
-def of(suffix: str, *rows: str) -> str:
+def of(suffix, *rows):
     return format_rows(COLUMNS, rows, lambda row: f"id_{len(row)}", suffix)
 
 
-def test_json_keeps_every_text_as_it_is() -> None:
+def test_json_keeps_every_text_as_it_is():
     rows = ["=1+1", "a | b\x1b[31m", "長崎 🍜", "a line\nand another"]
     assert [row["text"] for row in json.loads(of("json", *rows))] == rows
     assert json.loads(of("json", "ab")) == [{"id": "id_2", "text": "ab", "size": "2"}]
 
 
-def test_csv_holds_no_formula_and_no_control_character() -> None:
+def test_csv_holds_no_formula_and_no_control_character():
     read = list(
         csv.reader(io.StringIO(of("csv", "=cmd|' /C calc'!A0", "@SUM(A1)", "-2", 'say "hi", twice', "\x1b[2J")))
     )
@@ -37,7 +35,7 @@ def test_csv_holds_no_formula_and_no_control_character() -> None:
     assert [row[1] for row in read[1:]] == ["'=cmd|' /C calc'!A0", "'@SUM(A1)", "'-2", 'say "hi", twice', "␛[2J"]
 
 
-def test_a_markdown_table_has_a_line_for_each_row_whatever_is_in_it() -> None:
+def test_a_markdown_table_has_a_line_for_each_row_whatever_is_in_it():
     hostile = ["a | b", "# heading\n- list", "[link](javascript:alert(1))", "<script>", "`code`", "***"]
     lines = of("md", *hostile).splitlines()
     assert lines[:2] == ["| Id | Text | Size |", "| --- | --- | --- |"]
@@ -48,7 +46,7 @@ def test_a_markdown_table_has_a_line_for_each_row_whatever_is_in_it() -> None:
 
 
 @given(st.lists(st.text(max_size=30), max_size=6))
-def test_every_row_comes_back(rows: list[str]) -> None:
+def test_every_row_comes_back(rows):
     assert [row["text"] for row in json.loads(of("json", *rows))] == rows
     read = list(csv.reader(io.StringIO(of("csv", *rows), newline="")))[1:]
     assert [row[1].removeprefix("'") for row in read] == [safe_text(row).removeprefix("'") for row in rows]

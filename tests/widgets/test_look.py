@@ -1,7 +1,5 @@
 """A terminal gets a theme that it can show, and plots are readable without colour."""
 
-from __future__ import annotations
-
 import pytest
 from rich.cells import cell_len
 
@@ -26,22 +24,22 @@ FULL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
         ("textual-dark", FULL, "textual-dark"),
     ],
 )
-def test_the_theme_follows_the_terminal(wanted: str, environ: dict[str, str], theme: str) -> None:
+def test_the_theme_follows_the_terminal(wanted, environ, theme):
     assert choose_theme(wanted, environ) == theme
 
 
-def test_themes_have_their_names() -> None:
+def test_themes_have_their_names():
     assert {theme.name for theme in THEMES} < set(THEME_NAMES)
 
 
-def test_signs_are_one_cell_and_ascii_is_ascii() -> None:
+def test_signs_are_one_cell_and_ascii_is_ascii():
     for signs in (UNICODE, ASCII):
         values = [getattr(signs, name) for name in signs.__slots__]
         assert all(cell_len(value) == 1 for value in values if value not in (signs.steps, signs.eighths))
     assert all(getattr(ASCII, name).isascii() for name in ASCII.__slots__)
 
 
-def test_a_sparkline_keeps_its_peaks() -> None:
+def test_a_sparkline_keeps_its_peaks():
     assert sparkline([0, 1, 2, 7], 10) == "▁▂▃█"
     assert sparkline([0] * 99 + [5], 10) == "▁▁▁▁▁▁▁▁▁█"
     assert sparkline([], 10) == ""
@@ -49,7 +47,7 @@ def test_a_sparkline_keeps_its_peaks() -> None:
     assert sparkline([0, 9], 10, ASCII) == ".@"
 
 
-def test_bars_are_labelled_and_fit() -> None:
+def test_bars_are_labelled_and_fit():
     lines = bars([("fact", 120), ("数据", 30), ("none", 0)], 30)
     assert lines[0] == "fact 120 █████████████████████"
     assert lines[1] == "数据  30 █████"
@@ -59,7 +57,7 @@ def test_bars_are_labelled_and_fit() -> None:
     assert bars([("evil\x1b", 1)], 20, ASCII)[0].startswith("evil␛ 1 @")
 
 
-def test_a_meter_has_its_width_and_shows_the_least_there_is() -> None:
+def test_a_meter_has_its_width_and_shows_the_least_there_is():
     assert meter(0, 4) == "····"
     assert meter(1, 4) == "████"
     assert meter(0.5, 3) == "█▌·"

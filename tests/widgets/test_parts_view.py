@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import App
 
 from nanomem_tui.widgets.parts_view import PartsView
-from nanomem_tui.widgets.text_view import Line
 
 TITLE = [("A title", "heading")]
 
@@ -24,22 +22,22 @@ class Words:
     stops: bool = True
     made: list[int] = field(default_factory=list)
 
-    def lines(self, width: int, unfolded: bool, wrapped: bool) -> list[Line]:
+    def lines(self, width, unfolded, wrapped):
         self.made.append(width)
         count = self.size + (5 if unfolded else 0)
         return [((f"{self.key} line {number}", ""),) for number in range(count)]
 
-    def plain(self) -> str:
+    def plain(self):
         return self.key
 
 
 class Reader(App[None]):
-    def compose(self) -> ComposeResult:
+    def compose(self):
         yield PartsView()
 
 
 @asynccontextmanager
-async def reader(parts: list[Words], size: tuple[int, int] = (40, 11)) -> Any:
+async def reader(parts, size=(40, 11)):
     app = Reader()
     async with app.run_test(size=size) as pilot:
         view = app.query_one(PartsView)
@@ -49,19 +47,19 @@ async def reader(parts: list[Words], size: tuple[int, int] = (40, 11)) -> Any:
         yield view, pilot
 
 
-def shown(view: PartsView) -> list[str]:
+def shown(view):
     return ["".join(text for text, _ in line) for line in view.lines]
 
 
-def screen(view: PartsView) -> list[str]:
+def screen(view):
     return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
 
 
-def many(count: int, size: int = 3) -> list[Words]:
+def many(count, size=3):
     return [Words(f"p{number}", size) for number in range(count)]
 
 
-async def test_it_opens_at_the_end_below_its_title() -> None:
+async def test_it_opens_at_the_end_below_its_title():
     async with reader(many(50)) as (view, _):
         assert screen(view)[0].strip() == "A title"
         assert shown(view)[-1] == "p49 line 2"
@@ -69,7 +67,7 @@ async def test_it_opens_at_the_end_below_its_title() -> None:
         assert screen(view)[-1].startswith("▸")
 
 
-async def test_ten_thousand_parts_cost_what_is_seen() -> None:
+async def test_ten_thousand_parts_cost_what_is_seen():
     parts = many(10_000)
     async with reader(parts) as (view, pilot):
         assert sum(bool(part.made) for part in parts) < 20
@@ -80,7 +78,7 @@ async def test_ten_thousand_parts_cost_what_is_seen() -> None:
         assert sum(bool(part.made) for part in parts) < 40
 
 
-async def test_the_cursor_moves_by_lines_and_the_view_follows() -> None:
+async def test_the_cursor_moves_by_lines_and_the_view_follows():
     async with reader(many(20)) as (view, pilot):
         await pilot.press("g", *["j"] * 9)
         assert shown(view)[0] == "p0 line 0"
@@ -96,7 +94,7 @@ async def test_the_cursor_moves_by_lines_and_the_view_follows() -> None:
         assert view.current.key == "p1"
 
 
-async def test_it_goes_from_part_to_part_past_rules() -> None:
+async def test_it_goes_from_part_to_part_past_rules():
     parts = [Words("a"), Words("rule", 1, stops=False), Words("b")]
     async with reader(parts) as (view, pilot):
         await pilot.press("g", "n")
@@ -109,7 +107,7 @@ async def test_it_goes_from_part_to_part_past_rules() -> None:
         assert view.current is parts[0]
 
 
-async def test_a_part_unfolds_and_folds_again() -> None:
+async def test_a_part_unfolds_and_folds_again():
     async with reader(many(3, size=1)) as (view, pilot):
         await pilot.press("g", "j")
         assert view.toggle()
@@ -119,7 +117,7 @@ async def test_a_part_unfolds_and_folds_again() -> None:
         assert shown(view) == ["p0 line 0", "p1 line 0", "p2 line 0"]
 
 
-async def test_parts_that_come_do_not_move_what_is_read() -> None:
+async def test_parts_that_come_do_not_move_what_is_read():
     parts = many(30)
     async with reader(parts) as (view, pilot):
         await pilot.press("g", *["j"] * 15)
@@ -131,7 +129,7 @@ async def test_parts_that_come_do_not_move_what_is_read() -> None:
         assert view.current is not None
 
 
-async def test_parts_that_come_before_what_is_read_do_not_push_it_down() -> None:
+async def test_parts_that_come_before_what_is_read_do_not_push_it_down():
     parts = many(30)
     async with reader(parts) as (view, pilot):
         await pilot.press("g", *["n"] * 2)
@@ -144,7 +142,7 @@ async def test_parts_that_come_before_what_is_read_do_not_push_it_down() -> None
             assert shown(view)[row] == "p2 line 0"
 
 
-async def test_followed_it_stays_at_the_end() -> None:
+async def test_followed_it_stays_at_the_end():
     parts = many(30)
     async with reader(parts) as (view, pilot):
         view.follow = True
@@ -157,7 +155,7 @@ async def test_followed_it_stays_at_the_end() -> None:
         assert shown(view) == before, "who reads above the end is left there"
 
 
-async def test_it_jumps_to_a_part_also_before_it_has_a_size() -> None:
+async def test_it_jumps_to_a_part_also_before_it_has_a_size():
     async with reader(many(100)) as (view, _):
         assert view.move_to_part("p50")
         assert "p50 line 0" in shown(view)
@@ -173,7 +171,7 @@ async def test_it_jumps_to_a_part_also_before_it_has_a_size() -> None:
         assert "p50 line 0" in shown(view)
 
 
-async def test_another_width_keeps_the_place() -> None:
+async def test_another_width_keeps_the_place():
     async with reader(many(100)) as (view, pilot):
         view.move_to_part("p50")
         await pilot.resize_terminal(60, 15)
@@ -184,7 +182,7 @@ async def test_another_width_keeps_the_place() -> None:
 
 
 @pytest.mark.parametrize("part", ["p99", "p97", "p92", "p85", "p50"])
-async def test_a_jump_while_it_is_hidden_arrives_also_near_the_end(part: str) -> None:
+async def test_a_jump_while_it_is_hidden_arrives_also_near_the_end(part):
     async with reader(many(100)) as (view, pilot):
         await pilot.press("n")
         view.display = False
@@ -197,7 +195,7 @@ async def test_a_jump_while_it_is_hidden_arrives_also_near_the_end(part: str) ->
         assert f"{part} line 0" in shown(view)
 
 
-async def test_another_height_keeps_the_place_also_near_the_end() -> None:
+async def test_another_height_keeps_the_place_also_near_the_end():
     async with reader(many(100)) as (view, pilot):
         for part, height in (("p99", 30), ("p98", 9), ("p90", 40), ("p97", 12)):
             view.move_to_part(part)
@@ -208,7 +206,7 @@ async def test_another_height_keeps_the_place_also_near_the_end() -> None:
             assert f"{part} line 0" in shown(view)
 
 
-async def test_a_short_text_begins_at_the_top_and_no_text_says_so() -> None:
+async def test_a_short_text_begins_at_the_top_and_no_text_says_so():
     async with reader([Words("only", 2)]) as (view, pilot):
         assert shown(view) == ["only line 0", "only line 1"]
         assert not view.show_vertical_scrollbar
@@ -220,7 +218,7 @@ async def test_a_short_text_begins_at_the_top_and_no_text_says_so() -> None:
         assert not view.toggle()
 
 
-async def test_the_wheel_and_a_click_move_it() -> None:
+async def test_the_wheel_and_a_click_move_it():
     async with reader(many(50)) as (view, pilot):
         await pilot.press("g")
         view.scroll_to(y=view.scroll_offset.y + 2, animate=False, force=True)
@@ -232,7 +230,7 @@ async def test_the_wheel_and_a_click_move_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["\x1b]52;c;QQ==\x07", "\x9b2J", "‮abc", "[@click=app.quit]x[/]", "[/foo]"])
-async def test_a_title_is_never_obeyed(text: str) -> None:
+async def test_a_title_is_never_obeyed(text):
     async with reader(many(3)) as (view, pilot):
         view.show(many(3), [(text, "heading")], empty=text)
         await pilot.pause()
