@@ -599,9 +599,9 @@ class Workspace(AbstractContextManager["Workspace"]):
 
             return MirrorLayer(self.paths)
         if name == "hunk":
-            from nanomem_tui.dreams.review import WaitingEditLayer
+            from nanomem_tui.dreams.review import StoredEditLayer
 
-            return WaitingEditLayer(self.paths)
+            return StoredEditLayer(self.paths)
         if name == "knowledge":
             return self.knowledge.layer
         raise NotFound("no such kind of thing", name, "it was written by a newer nanomem")

@@ -3,6 +3,8 @@
 An edit is refused when it would lose a name, a number, a date or an address that nothing accounts for, when too many
 lines of a file would go, when a file would outgrow its budget, when its text orders the agent about, or when it cannot
 be written. What is refused is returned with its reason, never applied in part. Pure functions over texts and edits.
+`Gate.admit` holds every edit, of the rules and of a model, against the entries that it cites; `reason_unsupported` also
+asks of a model's words whether those entries say them (the rules write an entry's own words).
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ class Gate:
         loses = _loses(edit, before)
         if loses and self._allowed.get(edit.file, 0) < 1:
             return f"more than {limits.lost_share:.0%} of the file's lines would go"
-        why = _unaccounted(edit, before, after, self._evidence, self._today) or _too_big(edit, before, after, limits)
+        why = _lost_details(edit, before, after, self._evidence, self._today) or _too_big(edit, before, after, limits)
         if not why:
             self.files = after
             if loses:
@@ -196,7 +198,7 @@ def _loses(edit: LineEdit, before: Mapping[str, str]) -> bool:
     return bool(old) and len(old & new) * 2 < len(old)
 
 
-def _unaccounted(
+def _lost_details(
     edit: LineEdit, before: Mapping[str, str], after: Mapping[str, str], evidence: Mapping[int, str], today: str
 ) -> str:
     """Return the names, numbers, dates and addresses that no file and no cited entry would hold any more."""

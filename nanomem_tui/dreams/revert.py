@@ -104,7 +104,7 @@ NOTHING_LOST = LostEdits()
 
 
 @dataclass(frozen=True, slots=True)
-class RestorePreview:
+class RevertPreview:
     """All that a restore would do. `rewound` is how many history entries a moved cursor would have Dream read again.
 
     `later_commits` came after the commit and touch the same files: kept, but for what is `lost`; lost when `whole` or
@@ -277,7 +277,7 @@ class DreamRevert:
         rewind_cursor: bool | None = None,
         settle: Side | None = None,
         as_of: bool = False,
-    ) -> RestorePreview:
+    ) -> RevertPreview:
         """Return what taking back the commit `sha`, a `file` of it or a `hunk` of that file (from 0, of `places`) would
         do.
 
@@ -321,7 +321,7 @@ class DreamRevert:
                 raise Refused("the cursor of that time is not known", commit.short, "that commit does not carry it")
         rewound = self._queue.count_between(queue, target, queue.cursor)
         later = _later(git, commit, None if whole else {f.path for f in files} | {c.path for c in conflicts})
-        return RestorePreview(
+        return RevertPreview(
             commit=commit,
             files=tuple(files),
             conflicts=tuple(conflicts),
@@ -336,7 +336,7 @@ class DreamRevert:
             lost=found.lost,
         )
 
-    def restore(
+    def revert(
         self,
         sha: str,
         file: str | None = None,
@@ -378,7 +378,7 @@ class DreamRevert:
         meta = {"commit": f"nanomem: {label}\n\n{commit.subject}", "sha": commit.sha}
         return self._perform(new_operation("dream.restore", label, changes, meta=meta))
 
-    def _as_of(self, git: GitHistory, commit: Commit, path: str) -> RestorePreview:
+    def _as_of(self, git: GitHistory, commit: Commit, path: str) -> RevertPreview:
         data = git.file_at(commit.sha, path)
         if data is None:
             raise NotFound("there was no such file then", path, "choose a later version")
@@ -395,7 +395,7 @@ class DreamRevert:
         if not same and committed != now.data:
             said = "; ".join(filter(None, (said, "an edit that no commit holds yet is lost")))
         cursor = self._queue.queue().cursor
-        return RestorePreview(
+        return RevertPreview(
             commit=commit,
             files=() if same else (RestoredFile(path, now.text, then),),
             conflicts=(),

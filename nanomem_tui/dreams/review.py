@@ -43,7 +43,7 @@ _TEXTS = ("op", "file", "section", "old", "new", "to_file", "supersedes", "why")
 _OPS = ("add", "replace", "remove", "move")
 
 
-class WaitingEdit(NamedTuple):
+class StoredEdit(NamedTuple):
     """An edit that waits, or was rejected: why it was not made, when it was proposed (UTC ISO), by which Dreamer."""
 
     id: str
@@ -71,7 +71,7 @@ def edit_identity(edit: LineEdit, dreamer: str) -> tuple[object, ...]:
     return edit.op, edit.file, edit.to_file, edit.old, edit.new, evidence
 
 
-class WaitingEditLayer:
+class StoredEditLayer:
     """The layer `hunk` of operations. Keys are ids of hunks; a value is what `Hunk.value` gives, None for none."""
 
     name = LAYER
@@ -80,11 +80,11 @@ class WaitingEditLayer:
         self._paths = paths
         self._folder = paths.review
 
-    def read(self) -> tuple[list[WaitingEdit], list[Problem]]:
+    def read(self) -> tuple[list[StoredEdit], list[Problem]]:
         """Return what waits, oldest first, and the files that are no waiting edit."""
         return self._read(self._folder)
 
-    def rejected(self) -> list[WaitingEdit]:
+    def rejected(self) -> list[StoredEdit]:
         """Return what a person rejected, oldest first."""
         return self._read(self._folder / REJECTED)[0]
 
@@ -104,7 +104,7 @@ class WaitingEditLayer:
         except FileNotFoundError:
             return []
 
-    def _read(self, folder: Path) -> tuple[list[WaitingEdit], list[Problem]]:
+    def _read(self, folder: Path) -> tuple[list[StoredEdit], list[Problem]]:
         try:
             names = self._names(folder)
         except OSError as error:
@@ -195,10 +195,10 @@ def _plain(value: Value | None) -> dict[str, Any] | None:
     return plain
 
 
-def _hunk(name: str, value: Mapping[str, Any]) -> WaitingEdit:
+def _hunk(name: str, value: Mapping[str, Any]) -> StoredEdit:
     """Raises ValueError for what is no waiting edit."""
     said = edit_of(_object(value.get("edit")))
-    return WaitingEdit(name, said, *(str(value.get(key) or "") for key in ("why", "at", "dreamer")))
+    return StoredEdit(name, said, *(str(value.get(key) or "") for key in ("why", "at", "dreamer")))
 
 
 def can_wait(edit: LineEdit) -> bool:
@@ -234,13 +234,13 @@ WAITS = "waits for review"
 class Review:
     """The edits that wait in one workspace."""
 
-    def __init__(self, hunks: WaitingEditLayer, files: FileLayer, perform: Perform, owned: Owned = owns_none) -> None:
+    def __init__(self, hunks: StoredEditLayer, files: FileLayer, perform: Perform, owned: Owned = owns_none) -> None:
         self._owned = owned
         self._hunks = hunks
         self._files = files
         self._perform = perform
 
-    def waiting(self) -> list[WaitingEdit]:
+    def waiting(self) -> list[StoredEdit]:
         """Return what waits, oldest first."""
         return self._hunks.read()[0]
 
@@ -248,7 +248,7 @@ class Review:
         """Return what lies in the folder and cannot be read."""
         return self._hunks.read()[1]
 
-    def get(self, hunk_id: str) -> WaitingEdit:
+    def get(self, hunk_id: str) -> StoredEdit:
         """Return the hunk of that id, or the one whose id begins so. Raises NotFound, BadInput."""
         near = [hunk for hunk in self.waiting() if hunk_id and hunk.id.startswith(hunk_id)]
         exact = [hunk for hunk in near if hunk.id == hunk_id] or near
@@ -281,18 +281,18 @@ class Review:
         kept = [Change(LAYER, new_key(REJECTED), None, hunk.value) for hunk in hunks]
         return self._perform(new_operation("dream.reject", label, [*self._gone(hunks), *kept]))
 
-    def passed(self, taken: Iterable[WaitingEdit]) -> list[LineEdit]:
+    def passed(self, taken: Iterable[StoredEdit]) -> list[LineEdit]:
         """Return the edits that were proposed and are not made when those are `taken`: they wait, or were rejected."""
         ids = {hunk.id for hunk in taken}
         return [hunk.edit for hunk in (*self.waiting(), *self._hunks.rejected()) if hunk.id not in ids]
 
-    def _named(self, ids: Sequence[str]) -> list[WaitingEdit]:
+    def _named(self, ids: Sequence[str]) -> list[StoredEdit]:
         found = list({hunk.id: hunk for hunk in map(self.get, ids)}.values())
         if not found:
             raise NothingToDo("nothing is named", "inbox", "see `nanomem inbox list`")
         return found
 
-    def _worded(self, ids: Sequence[str], text: str | None) -> list[WaitingEdit]:
+    def _worded(self, ids: Sequence[str], text: str | None) -> list[StoredEdit]:
         hunks = self._named(ids)
         if text is None:
             return hunks
@@ -300,7 +300,7 @@ class Review:
             raise BadInput("one text for several edits", ", ".join(ids), "accept them one by one")
         return [hunks[0]._replace(edit=reword(hunks[0].edit, text))]
 
-    def _applied(self, hunks: Sequence[WaitingEdit]) -> dict[str, tuple[str, str]]:
+    def _applied(self, hunks: Sequence[StoredEdit]) -> dict[str, tuple[str, str]]:
         names = {name for hunk in hunks for name in (hunk.edit.file, hunk.edit.to_file or hunk.edit.file)}
         before = {name: self._files.read(name) or "" for name in TITLES if name in names}
         made: Mapping[str, str] = before
@@ -314,7 +314,7 @@ class Review:
         }
         return {name: (text, after[name]) for name, text in before.items() if after[name] != text}
 
-    def _gone(self, hunks: Iterable[WaitingEdit]) -> list[Change]:
+    def _gone(self, hunks: Iterable[StoredEdit]) -> list[Change]:
         stored = {hunk.id: hunk for hunk in self.waiting()}
         return [Change(LAYER, hunk.id, stored[hunk.id].value, None) for hunk in hunks]
 
@@ -332,7 +332,7 @@ def rejected_changes(rejected: Iterable[Refusal], dreamer: str) -> list[Change]:
 def _kept(key: str, refusals: Iterable[Refusal], dreamer: str) -> list[Change]:
     at = clock.iso(clock.now())
     hunks = (
-        WaitingEdit(new_key(key), mask_edit(refusal.edit), without_lone_surrogates(refusal.why), at, dreamer)
+        StoredEdit(new_key(key), mask_edit(refusal.edit), without_lone_surrogates(refusal.why), at, dreamer)
         for refusal in refusals
     )
     return [Change(LAYER, hunk.id, None, hunk.value) for hunk in hunks]
@@ -412,13 +412,13 @@ def reason_no_line(edit: LineEdit, text: str) -> str:
 def unread_entries(paths: Paths, of: Callable[[Collection[int]], Iterable[HistoryEntry]]) -> tuple[HistoryEntry, ...]:
     """Return the entries that wait for a model, the oldest first; what is no longer in the archive waits no more. `of`
     gives those of some cursors."""
-    noted = {cursor for cursors in WaitingEditLayer(paths).unread().values() for cursor in cursors}
+    noted = {cursor for cursors in StoredEditLayer(paths).unread().values() for cursor in cursors}
     return tuple(sorted(of(noted), key=lambda entry: (entry.cursor, entry.line)))
 
 
 def unread_changes(paths: Paths, unread: Sequence[int], read: Sequence[int]) -> list[Change]:
     """Return the changes that note the cursors `unread`, as far as they are not, and forget those that were `read`."""
-    notes = WaitingEditLayer(paths).unread()
+    notes = StoredEditLayer(paths).unread()
     known = {cursor for cursors in notes.values() for cursor in cursors}
     changes = []
     for key, cursors in notes.items():

@@ -46,7 +46,7 @@ from nanomem_tui.dreams.guards import Checked, Limits, Refusal, check, evidence_
 from nanomem_tui.dreams.log import DreamQueue, Queue
 from nanomem_tui.dreams.review import (
     WAITS,
-    WaitingEditLayer,
+    StoredEditLayer,
     can_wait,
     check_possible,
     kept_identity,
@@ -533,7 +533,7 @@ class DreamRunner(DreamQueue):
     ) -> tuple[list[LineEdit], list[Refusal], list[Skipped]]:
         """(edits to hold against the guards, those refused or waiting already, those that a person rejected): an entry
         that is read again decides nothing that is up to a person, and nothing that one decided."""
-        layer = WaitingEditLayer(self._paths)
+        layer = StoredEditLayer(self._paths)
         waiting = {kept_identity(hunk.edit, hunk.dreamer): hunk.why for hunk in layer.read()[0]}
         rejected = {kept_identity(hunk.edit, hunk.dreamer) for hunk in layer.rejected()}
         others: list[LineEdit] = []
@@ -557,7 +557,7 @@ class DreamRunner(DreamQueue):
         return loaded.text or ""
 
     def _operation(self, result: DreamResult, started_by: str, rejected: Sequence[Refusal]) -> Operation:
-        known = {kept_identity(hunk.edit, hunk.dreamer) for hunk in WaitingEditLayer(self._paths).read()[0]}
+        known = {kept_identity(hunk.edit, hunk.dreamer) for hunk in StoredEditLayer(self._paths).read()[0]}
         gone = forgotten.load(self._paths)
         barred = [one for one in result.refused if gone.value(one.edit.to_json())]
         kept = [one for one in result.refused if can_wait(one.edit) and one not in barred]
@@ -708,7 +708,7 @@ def _unfinished(ws: Memory, operation: Operation, where: str) -> Iterator[Proble
 
 def _stands(ws: Memory, change: Change) -> bool:
     with contextlib.suppress(NanomemError):
-        return (ws.documents if change.layer == "file" else WaitingEditLayer(ws.paths)).stands(change)
+        return (ws.documents if change.layer == "file" else StoredEditLayer(ws.paths)).stands(change)
     return False
 
 

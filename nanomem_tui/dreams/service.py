@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings
     from nanomem_tui.dreams.blame import Blames, Versions
     from nanomem_tui.dreams.entries import Dreamer
-    from nanomem_tui.dreams.revert import DreamRevert, RestorePreview, RevertOptions
+    from nanomem_tui.dreams.revert import DreamRevert, RevertOptions, RevertPreview
     from nanomem_tui.dreams.review import Review
     from nanomem_tui.dreams.run import DreamResult, DreamRunner
     from nanomem_tui.model.client import Usage
@@ -75,7 +75,7 @@ class Dreams(DreamLog):
         )
 
     @cached_property
-    def _restore(self) -> DreamRevert:
+    def _revert(self) -> DreamRevert:
         from nanomem_tui.dreams.revert import DreamRevert
 
         return DreamRevert(self._sound, self._files, self._perform, self._queue, self.own_headings, self.why_none)
@@ -203,9 +203,9 @@ class Dreams(DreamLog):
     @cached_property
     def review(self) -> Review:
         """The edits that wait for a person."""
-        from nanomem_tui.dreams.review import Review, WaitingEditLayer
+        from nanomem_tui.dreams.review import Review, StoredEditLayer
 
-        return Review(WaitingEditLayer(self._paths), self._files, self._perform, self.own_headings)
+        return Review(StoredEditLayer(self._paths), self._files, self._perform, self.own_headings)
 
     @cached_property
     def versions(self) -> Versions:
@@ -245,14 +245,14 @@ class Dreams(DreamLog):
         except NanomemError:
             return ()
 
-    def restore_preview(
+    def revert_preview(
         self, sha: str, file: str | None = None, hunk: int | None = None, **how: Unpack[RevertOptions]
-    ) -> RestorePreview:
+    ) -> RevertPreview:
         """Return what a restore would do. See `DreamRevert.preview`."""
-        return self._restore.preview(sha, file, hunk, **how)
+        return self._revert.preview(sha, file, hunk, **how)
 
-    def restore(
+    def revert(
         self, sha: str, file: str | None = None, hunk: int | None = None, **how: Unpack[RevertOptions]
     ) -> Operation:
-        """Take back a commit, a file of it, or a hunk. See `DreamRevert.restore`."""
-        return self._restore.restore(sha, file, hunk, **how)
+        """Take back a commit, a file of it, or a hunk. See `DreamRevert.revert`."""
+        return self._revert.revert(sha, file, hunk, **how)

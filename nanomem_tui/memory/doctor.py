@@ -1,7 +1,8 @@
 """The doctor's report: what is wrong with any file or table of a workspace, why, and what to do. Changes nothing.
 
-`examine` makes the report for `Workspace.doctor`; `memory/repairs.py` repairs, and asks the `find_…` functions here
-where a file is to be repaired.
+`Workspace.doctor` makes the report: `examine` looks at the files of the agent and of the home, and it is given what the
+parts found of themselves, damage of our database among it (`store/recovery.py`). `memory/repairs.py` repairs, and asks
+the `find_…` functions here where a file is to be repaired.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def _empty_objects(git: Path, paths: Paths) -> Iterator[Problem]:
 _MOVE = "see `nanomem migrate-store --help`: it moves them, or left them behind"
 
 
-def databases(paths: Paths, server: object = None) -> Iterator[Problem]:
+def foreign_databases(paths: Paths, server: object = None) -> Iterator[Problem]:
     """Yield problems of our file beside a server, and of databases of other systems in the home."""
     if server is not None:
         if paths.database.exists():
@@ -434,7 +435,7 @@ def examine(
         lambda: agent_settings(paths)[1],
         lambda: _left_behind(paths, layout),
         lambda: repository(paths, agent),
-        lambda: databases(paths, server),
+        lambda: foreign_databases(paths, server),
         lambda: own_folder(paths),
         lambda: backup.problems(paths),
         lambda: filter(None, [forgotten.interrupted_problem(paths)]),

@@ -46,7 +46,7 @@ _COMMAND = re.compile(
 )
 
 
-class Finding(NamedTuple):
+class SafetyFinding(NamedTuple):
     """Something that keeps a text from being captured: the kind, why in plain words, where (`[start, end)`).
 
     `origin`: nothing in the text, but who said it; the one kind that `check` never finds.
@@ -62,30 +62,30 @@ class Finding(NamedTuple):
         return self.kind in QUARANTINED
 
 
-def check(text: str, *, recalled: Collection[str] = ()) -> list[Finding]:
+def check(text: str, *, recalled: Collection[str] = ()) -> list[SafetyFinding]:
     """Return everything that keeps `text` from being an active memory; empty when nothing does. A secret that was
     masked is still a reason.
 
     `recalled`: texts of the items that were put before the model in this session, which are never captured again.
     """
     whole = (0, len(text))
-    found: list[Finding] = []
+    found: list[SafetyFinding] = []
     stripped = text.strip()
     if letter_length(stripped) < SHORTEST:
-        found.append(Finding("short", f"fewer than {SHORTEST} characters", whole))
+        found.append(SafetyFinding("short", f"fewer than {SHORTEST} characters", whole))
     if len(stripped) > LONGEST:
-        found.append(Finding("long", f"more than {LONGEST} characters", whole))
+        found.append(SafetyFinding("long", f"more than {LONGEST} characters", whole))
     if is_recalled(text, recalled):
-        found.append(Finding("recalled", "it was recalled, not said", whole))
+        found.append(SafetyFinding("recalled", "it was recalled, not said", whole))
     if code := _CODE.search(text):
-        found.append(Finding("code", "it holds code", code.span()))
+        found.append(SafetyFinding("code", "it holds code", code.span()))
     if _COMMAND.match(text) is not None:
-        found.append(Finding("command", "it is a command", whole))
+        found.append(SafetyFinding("command", "it is a command", whole))
     if why := injection.reason(text):
-        found.append(Finding("injection", why, whole))
+        found.append(SafetyFinding("injection", why, whole))
     marks = [(one["name"], one.span()) for one in secrets.mask_pattern().finditer(text)]
     marks += [(f"{one.kind} #{one.fingerprint}", (one.start, one.end)) for one in secrets.find(text)]
-    return found + [Finding("secret", f"it holds a secret: {name}", span) for name, span in marks]
+    return found + [SafetyFinding("secret", f"it holds a secret: {name}", span) for name, span in marks]
 
 
 def reason_to_hold(text: str) -> str:

@@ -268,7 +268,7 @@ STAYS = {
 BACKUPS = "a backup: --backups removes those that hold it"
 
 
-class Finding(NamedTuple):
+class FoundPlace(NamedTuple):
     """Where something was found, what and how often; `stays`: why it is not taken out, "" when it is."""
 
     where: str
@@ -284,19 +284,19 @@ class DeletedRow(NamedTuple):
     said: str
 
 
-class Findings(NamedTuple):
+class FoundPlaces(NamedTuple):
     """What was found, place by place, and the files that could not be looked through, with the reason. `rows`: those
     that go as a whole; `lines`: of files that stay, the lines that hold it. `passed`: files that
     belong to no memory and were not looked at, with the reason."""
 
-    places: tuple[Finding, ...]
+    places: tuple[FoundPlace, ...]
     unread: tuple[tuple[str, str], ...]
     rows: tuple[DeletedRow, ...] = ()
     lines: Mapping[str, Sequence[Line]] = {}
     passed: tuple[tuple[str, str], ...] = ()
 
     @property
-    def can_go(self) -> list[Finding]:
+    def can_go(self) -> list[FoundPlace]:
         """What is taken out when that is asked for."""
         return [place for place in self.places if not place.stays]
 
@@ -314,7 +314,7 @@ class BackupOptions(NamedTuple):
 
 def find_texts(
     memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress = lambda _what: None
-) -> Findings:
+) -> FoundPlaces:
     """Look through everything. Changes nothing; a file that cannot be read stops no other one."""
     return _through(memory, sought, wanted, progress, write=False)
 
@@ -325,7 +325,7 @@ def remove_texts(
     wanted: BackupOptions,
     progress: Progress = lambda _what: None,
     begin: Callable[[], None] = lambda: None,
-) -> tuple[Findings, Findings]:
+) -> tuple[FoundPlaces, FoundPlaces]:
     """Take out what is sought wherever it may be: what was found, and what is found by looking again. `begin` is called
     before anything is changed, with nobody else in the memory.
 
@@ -339,7 +339,7 @@ def remove_texts(
 
 def remove_alone(
     memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress = lambda _what: None
-) -> tuple[Findings, Findings]:
+) -> tuple[FoundPlaces, FoundPlaces]:
     """Take the texts out, alone with the memory."""
     done = _through(memory, sought, wanted, progress, write=True)
     after = _through(memory, sought, wanted, progress, write=False)
@@ -349,7 +349,7 @@ def remove_alone(
     return done, after._replace(places=(*places, *unmoved))
 
 
-def _hindered(place: Finding, reasons: Mapping[str, str]) -> str:
+def _hindered(place: FoundPlace, reasons: Mapping[str, str]) -> str:
     """Why the store that a place is in could not be written, where that is so."""
     return next((why for where, why in reasons.items() if place.where.startswith(f"{where}, ")), "")
 
@@ -382,8 +382,8 @@ def _holders(folder: Path) -> Iterator[int]:
                 yield int(entry.name)
 
 
-def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress, *, write: bool) -> Findings:
-    places: list[Finding] = []
+def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress, *, write: bool) -> FoundPlaces:
+    places: list[FoundPlace] = []
     unread: list[tuple[str, str]] = []
     rows: list[DeletedRow] = []
     lines: dict[str, Sequence[Line]] = {}
@@ -393,7 +393,7 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
 
     def tell(where: str, found: Found, stays: str = "") -> None:
         if found:
-            places.append(Finding(where, dict(found), stays))
+            places.append(FoundPlace(where, dict(found), stays))
 
     def tried(where: str, work: Callable[[], object], *, looks: bool = False) -> None:
         """`looks`: it only looks, so that what cannot be read is left and told, and stops nothing."""
@@ -444,7 +444,7 @@ def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Pr
         tried(path.name, partial(_archive, path, sought, partial(tell, stays=stays), held))
     if write and wanted.backups:
         _remove_archives(held)
-    return Findings(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
+    return FoundPlaces(tuple(places), tuple(unread), tuple(dict.fromkeys(rows)), lines, tuple(passed))
 
 
 def _names(memory: Memory, sought: Sought, tell: Callable[[str, Found, str], None]) -> None:
@@ -510,7 +510,7 @@ class Receipt(NamedTuple):
         return {**self._asdict(), "asked": dict(self.asked), "taken": taken, "left": left}
 
 
-def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: Findings, after: Findings) -> Receipt:
+def receipt_of(key: str, kind: str, asked: Mapping[str, int], done: FoundPlaces, after: FoundPlaces) -> Receipt:
     """The receipt of what was done, and of what a look afterwards still found."""
     taken = tuple((place.where, sum(place.found.values())) for place in done.can_go)
     left = tuple((place.where, sum(place.found.values()), place.stays or "it came back") for place in after.places)
@@ -555,9 +555,9 @@ class RemovedAgain:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self.places: tuple[Finding, ...] = ()
+        self.places: tuple[FoundPlace, ...] = ()
         """What came back, and is gone again."""
-        self.left: tuple[Finding, ...] = ()
+        self.left: tuple[FoundPlace, ...] = ()
 
     def __call__(self) -> None:
         """Take it out. Raises the store's errors."""
@@ -824,7 +824,7 @@ def unknown_names(ws: Workspace, wish: Request) -> list[Name]:
     return [*(("session", key) for key in sorted(sessions)), *(("person", sender) for sender in sorted(persons))]
 
 
-def refuse_unknown(names: list[Name], look: Callable[[Words], Findings]) -> None:
+def refuse_unknown(names: list[Name], look: Callable[[Words], FoundPlaces]) -> None:
     """Raise NotFound for the first name that nothing says in all that can be looked through."""
     for what, name in names:
         one = frozenset({name})

@@ -16,8 +16,7 @@ from nanomem_tui.core.text import counted
 if TYPE_CHECKING:
     from nanomem_tui.core.errors import Problem
     from nanomem_tui.dreams.log import EntryEvidence
-    from nanomem_tui.dreams.review import Review
-    from nanomem_tui.dreams.review import WaitingEdit as Hunk
+    from nanomem_tui.dreams.review import Review, StoredEdit
     from nanomem_tui.memory.quarantined_rows import QuarantinedRows, Waiting
     from nanomem_tui.review.parts import ReviewedMemory
 
@@ -28,7 +27,7 @@ EDIT = "edit"
 class WaitingEdit(NamedTuple):
     """An edit of a Dream that waits, with the same fields as a row of the inbox that waits."""
 
-    hunk: Hunk
+    hunk: StoredEdit
 
     @property
     def id(self) -> str:
@@ -236,11 +235,11 @@ class Quarantine:
 
     def _planning(self, decide: Callable[[QuarantinedRows, Review], Operation]) -> Operation:
         """Return the operation of a decision, not yet performed."""
-        from nanomem_tui.dreams.review import Review, WaitingEditLayer
+        from nanomem_tui.dreams.review import Review, StoredEditLayer
         from nanomem_tui.memory.quarantined_rows import QuarantinedRows
 
         rows = QuarantinedRows(self._ws.store, plan_only)
-        return decide(rows, Review(WaitingEditLayer(self._ws.paths), self._ws.documents, plan_only))
+        return decide(rows, Review(StoredEditLayer(self._ws.paths), self._ws.documents, plan_only))
 
     def _perform(self, verb: str, planned: PlannedDecision) -> DecidedWaiting:
         if len(planned.plans) == 1:
@@ -255,6 +254,6 @@ def edits_waiting(ws: ReviewedMemory) -> int:
     """Return how many edits of Dreams wait, without a look at them."""
     if not ws.paths.review.is_dir():
         return 0  # and what reads them is not imported
-    from nanomem_tui.dreams.review import WaitingEditLayer
+    from nanomem_tui.dreams.review import StoredEditLayer
 
-    return WaitingEditLayer(ws.paths).count()
+    return StoredEditLayer(ws.paths).count()

@@ -62,7 +62,7 @@ def token_source(file: Path) -> str:
     return VARIABLE if os.environ.get(VARIABLE) else str(file)
 
 
-def matches(given: str, wanted: str) -> bool:
+def token_matches(given: str, wanted: str) -> bool:
     """Whether that is the token, in a time that tells nothing of it."""
     return compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
@@ -248,7 +248,7 @@ class TokenCheck:
         if scope["type"] != "http":
             return await self._inner(scope, receive, send)
         answer: ASGIApp = self._inner
-        if not matches(_token_of(scope), self._word):
+        if not token_matches(_token_of(scope), self._word):
             answer = _refusal(401, "a token is needed (Authorization: Bearer TOKEN)", {"WWW-Authenticate": "Bearer"})
         elif scope["method"] != "POST":
             answer = _refusal(405, "each request is answered on its own: POST", {"Allow": "POST"})

@@ -290,11 +290,11 @@ class AccessCheck:
         from aiohttp import web
 
         given = request.query.get("token", "")
-        if request.path == "/" and given and servers_http.matches(given, self._word):
+        if request.path == "/" and given and servers_http.token_matches(given, self._word):
             answer = web.Response(status=303, headers={"Location": f"{self.place}/"})  # the token is out of the address
             answer.set_cookie(self._cookie, self._ticket, httponly=True, samesite="Strict", path=self.place)
             return answer
-        if servers_http.matches(request.cookies.get(self._cookie, ""), self._ticket):
+        if servers_http.token_matches(request.cookies.get(self._cookie, ""), self._ticket):
             if request.path.endswith("/ws") and len(self._consoles) >= MOST_AT_ONCE:
                 return web.Response(status=503, text=f"{MOST_AT_ONCE} consoles are open: close one\n")
             return None

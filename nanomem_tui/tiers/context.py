@@ -39,8 +39,8 @@ from nanomem_tui.tiers.context_fitting import (
     Budget,
     Context,
     ContextChunk,
-    Finding,
     Task,
+    TierHit,
     parse_tiers,
     read_task,
 )
@@ -82,32 +82,32 @@ class ContextSources(NamedTuple):
     """Finds records by meaning, where that is asked for."""
 
 
-class ContextFindings(NamedTuple):
+class ContextHits(NamedTuple):
     """What the tiers say of a task, and what is to be known of how it was looked for."""
 
-    findings: list[Finding]
+    hits: list[TierHit]
     notes: list[str]
 
 
-def find_in_tiers(parts: ContextSources, task: Task, tiers: Sequence[str], audience: Audience) -> ContextFindings:
+def find_in_tiers(parts: ContextSources, task: Task, tiers: Sequence[str], audience: Audience) -> ContextHits:
     """Return what these tiers say of a task. Raises the store's errors, and BadInput for an audience that cannot be."""
-    found = ContextFindings([], [])
+    found = ContextHits([], [])
     if "operational" in tiers:
-        found.findings.extend(_operational(parts.operational(), task))
+        found.hits.extend(_operational(parts.operational(), task))
     if {"working", "longterm"} & {*tiers}:
-        found.findings.extend(_records(parts, task, tiers, found))
+        found.hits.extend(_records(parts, task, tiers, found))
     if "longterm" in tiers:
-        found.findings.extend(_memory(parts.engine(), task, audience, found))
+        found.hits.extend(_memory(parts.engine(), task, audience, found))
     if "knowledge" in tiers and task.words:
         hits = parts.knowledge().search(task.text, EACH)
-        found.findings.extend(chunk_finding(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
+        found.hits.extend(chunk_hit(hit) for hit in hits if hit.score >= LEAST_ANSWERED)
     return found
 
 
 # -- what happens now -------------------------------------------------------------------------------------------------
 
 
-def _operational(now: Operational, task: Task) -> Iterator[Finding]:
+def _operational(now: Operational, task: Task) -> Iterator[TierHit]:
     if not task.words:
         return
     for value in _few(now.metrics(), lambda value: value.name, task):
@@ -120,10 +120,10 @@ def _operational(now: Operational, task: Task) -> Iterator[Finding]:
             yield _of_entry(entry)
 
 
-def _of_entry(entry: OperationalEntry) -> Finding:
+def _of_entry(entry: OperationalEntry) -> TierHit:
     data = entry.data
     if entry.category != "task":
-        return entry_finding("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
+        return entry_hit("operational", entry.id, entry.category, data, entry.source, entry.at, entry.critical)
     rest = {name: value for name, value in data.items() if name not in ("id", "description", "status")}
     lines = [("source", entry.source), ("status", data["status"]), ("data", rest)]
     return finding("operational", "task", data["id"], f"task: {description_of(data)}", lines, entry.at, 0.8)
@@ -146,7 +146,7 @@ def _beginnings(task: Task) -> list[str]:
 # -- the trail --------------------------------------------------------------------------------------------------------
 
 
-def _records(parts: ContextSources, task: Task, tiers: Sequence[str], found: ContextFindings) -> Iterator[Finding]:
+def _records(parts: ContextSources, task: Task, tiers: Sequence[str], found: ContextHits) -> Iterator[TierHit]:
     records = parts.records()
     wanted = [tier for tier in KINDS_TIERS if tier in tiers]
 
@@ -167,10 +167,10 @@ def _records(parts: ContextSources, task: Task, tiers: Sequence[str], found: Con
     known = {record.key: record for record in records.database.ask(ask, none)}
     near = {one.record.key: one for one in _near(parts, task, found) if one.record.tier in wanted}
     for key, record in ({key: one.record for key, one in near.items()} | known).items():
-        yield record_finding(record, nearness(near[key].distance) if key in near else 0.0)
+        yield record_hit(record, nearness(near[key].distance) if key in near else 0.0)
 
 
-def _near(parts: ContextSources, task: Task, found: ContextFindings) -> Sequence[NearRecord]:
+def _near(parts: ContextSources, task: Task, found: ContextHits) -> Sequence[NearRecord]:
     if parts.meaning is None:
         return ()
     kinds = [kind.name for kind in KINDS.values() if kind.embedded]
@@ -193,7 +193,7 @@ def _measured(connection: Connection, task: Task, tier: Tier) -> Iterator[TierRe
 # -- the memory itself ------------------------------------------------------------------------------------------------
 
 
-def _memory(engine: Engine, task: Task, audience: Audience, found: ContextFindings) -> Iterator[Finding]:
+def _memory(engine: Engine, task: Task, audience: Audience, found: ContextHits) -> Iterator[TierHit]:
     begun = engine.ask(Question(task.text, audience=audience, limit=EACH, max_chars=CHARACTERS))
     if begun.found is not None and begun.found.note:
         found.notes.append(f"items by words alone: {begun.found.note}")
@@ -223,7 +223,7 @@ HEADS = {"tool-call": "call of", "agent-state": "agent", "config-change": "chang
 """How the first line of a kind begins, where it is not its name."""
 
 
-def record_finding(record: TierRecord, nearness: float = 0.0) -> Finding:
+def record_hit(record: TierRecord, nearness: float = 0.0) -> TierHit:
     """A record as a finding."""
     fields = record.fields
     if record.kind in ("metric", "metric-hour"):
@@ -231,9 +231,7 @@ def record_finding(record: TierRecord, nearness: float = 0.0) -> Finding:
         return metric_finding(record.tier, record.id, fields["name"], value, fields["unit"] or "", record.at)
     named = fields.get(KINDS[record.kind].title) or record.id
     if record.kind == "event" and named in ("event", "tool_result"):
-        return entry_finding(
-            record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"]
-        )
+        return entry_hit(record.tier, record.id, named, fields["data"], fields["source"], record.at, fields["critical"])
     lines = [(name.replace("_", " "), fields.get(name)) for name in SHOWN.get(record.kind, ())]
     return finding(
         record.tier, record.kind, record.id, f"{HEADS.get(record.kind, f'{record.kind}:')} {named}", lines, record.at,
@@ -250,18 +248,18 @@ def finding(
     at: str = "",
     importance: float = 0.5,
     nearness: float = 0.0,
-) -> Finding:
+) -> TierHit:
     """A finding of a first line and of named values below it; those that say nothing are left out."""
     told = [(name, format_value(value)) for name, value in lines]
     rest = [f"{name}: {text}" for name, text in told if text]
     when = f" ({at[:16].replace('T', ' ')} UTC)" if at else ""
-    return Finding(
+    return TierHit(
         tier, kind, id, _clipped("\n".join([f"{head}{when}", *rest])), _clipped("\n".join([head, *rest])), at,
         max(0.0, min(1.0, importance)), nearness,
     )  # fmt: skip
 
 
-def entry_finding(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> Finding:
+def entry_hit(tier: str, id: str, category: str, data: Any, source: str, at: str, critical: bool) -> TierHit:
     """Something that happened, as a finding."""
     if category == "tool_result" and isinstance(data, Mapping):
         rest = {name: value for name, value in data.items() if name != "tool"}
@@ -271,7 +269,7 @@ def entry_finding(tier: str, id: str, category: str, data: Any, source: str, at:
     return finding(tier, "event", id, "event", [("source", source), ("data", data)], at, importance)
 
 
-def metric_finding(tier: str, id: str, name: str, value: float, unit: str, at: str) -> Finding:
+def metric_finding(tier: str, id: str, name: str, value: float, unit: str, at: str) -> TierHit:
     """Return the value of a metric as a finding, the mean of an hour where `tier` is long-term memory."""
     what = "metric, mean of the hour" if tier == "longterm" else "metric"
     made = finding(tier, "metric", id, f"{what}: {name} = {value:g}{unit and f' {unit}'}", at=at)
@@ -315,27 +313,27 @@ def importance_of(record: TierRecord) -> float:
     return 0.4 if fields.get("success") is not False else 0.6
 
 
-def chunk_finding(hit: KnowledgeHit) -> Finding:
+def chunk_hit(hit: KnowledgeHit) -> TierHit:
     """A chunk of a document as a finding."""
     heading = f"{hit.title} {hit.section}".strip()
     place = f"{hit.title}#{hit.section}" if hit.section else hit.title
     text = _clipped(hit.text)
-    return Finding("knowledge", hit.kind, hit.id, text, text, place=place, heading=heading)
+    return TierHit("knowledge", hit.kind, hit.id, text, text, place=place, heading=heading)
 
 
-def item_finding(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> Finding:
+def item_finding(item: Item, nearness: float = 0.0, zone: tzinfo | None = None) -> TierHit:
     """An item of long-term memory as a finding. `zone`: the agent's."""
     text, about = _clipped(said_on.resolve_dates(item, zone)), said_on.filed_under(item, zone)
     shown = f"{text} ({about})" if about else text
-    return Finding("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
+    return TierHit("longterm", "item", item.id, shown, text, item.updated_at, item.importance, nearness)
 
 
-def lesson_finding(lesson: Lesson) -> Finding:
+def lesson_finding(lesson: Lesson) -> TierHit:
     """A lesson as a finding: what it is about, what is better, and what is not."""
     avoid = f" (not: {bad})" if (bad := prompt.avoid_line(lesson)) else ""
     text = _clipped(f"{lesson.trigger}: {lesson.better_action}{avoid}")
     importance = max(0.0, min(1.0, lesson.confidence / 10))
-    return Finding("longterm", "lesson", lesson.id, text, text, lesson.updated_at, importance)
+    return TierHit("longterm", "lesson", lesson.id, text, text, lesson.updated_at, importance)
 
 
 # How many tokens of a model a text is: counted by a tokenizer where one is installed, else estimated by script.
@@ -485,7 +483,7 @@ class ContextAssembly:
         if not self._settings.memory_enabled:
             return Context(asked, (), 0, most, name, wanted, notes=(OFF,))
         found = find_in_tiers(self._parts, asked, wanted, audience or Audience())
-        ranked = context_fitting.rank(found.findings, asked.words, clock.now().date())
+        ranked = context_fitting.rank(found.hits, asked.words, clock.now().date())
         ranked = [one._replace(finding=_masked(one.finding)) for one in ranked]
 
         def cost(source: str, content: str) -> int:
@@ -506,7 +504,7 @@ class ContextAssembly:
         return context_fitting.render(context.chunks)
 
 
-def _masked(finding: Finding) -> Finding:
+def _masked(finding: TierHit) -> TierHit:
     """A finding without its secrets, before it is cut: of half a secret nobody would know what it is."""
     if not (secret_signs.may_hold(finding.content) or secret_signs.may_hold(finding.source)):
         return finding

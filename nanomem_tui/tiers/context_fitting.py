@@ -77,7 +77,7 @@ class Task(NamedTuple):
         return " ".join(self.written.get(word, word) for word in ranked)
 
 
-class Finding(NamedTuple):
+class TierHit(NamedTuple):
     """What a tier has to say of a task. `said` is what is compared with others: the content without its time.
 
     `at`: UTC ISO; `importance` and `nearness` (in meaning, 0: not known) go from 0 to 1; `place` is where it stands,
@@ -480,13 +480,13 @@ MOST_READ = 8_000
 class Ranked(NamedTuple):
     """A finding with its relevance (0 to 1), what that is made of, and whether it has a bearing on the task."""
 
-    finding: Finding
+    finding: TierHit
     relevance: float
     parts: Mapping[str, Any]
     is_related: bool = True
 
 
-def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -> list[Ranked]:
+def rank(findings: Sequence[TierHit], words: Mapping[str, float], today: date) -> list[Ranked]:
     """Return the findings that have to do with the words or are near in meaning, best first."""
     held = [Counter(tokens(f"{one.heading}\n{one.said[:MOST_READ]}")) for one in findings]
     lengths = [sum(counts.values()) for counts in held]
@@ -512,14 +512,14 @@ def rank(findings: Sequence[Finding], words: Mapping[str, float], today: date) -
     return sorted(ranked, key=lambda entry: -entry.relevance)
 
 
-def _is_related(one: Finding, terms: Sequence[str], words: Mapping[str, float]) -> bool:
+def _is_related(one: TierHit, terms: Sequence[str], words: Mapping[str, float]) -> bool:
     """Return whether a finding is near in meaning, or shares a telling word or most words with the task."""
     if one.nearness >= LEAST_NEAR or not all(map(is_common, terms)):
         return True
     return sum(words[word] for word in terms) > MOST_SHARED * sum(words.values())
 
 
-def _means(findings: Sequence[Finding], lengths: Sequence[int]) -> dict[str, float]:
+def _means(findings: Sequence[TierHit], lengths: Sequence[int]) -> dict[str, float]:
     sums: Counter[str] = Counter()
     numbers: Counter[str] = Counter()
     for one, length in zip(findings, lengths, strict=True):
@@ -528,7 +528,7 @@ def _means(findings: Sequence[Finding], lengths: Sequence[int]) -> dict[str, flo
     return {key: max(1.0, sums[key] / number) for key, number in numbers.items()}
 
 
-def _ranked(one: Finding, match: float, lexical: float, terms: Sequence[str], today: date) -> Ranked:
+def _ranked(one: TierHit, match: float, lexical: float, terms: Sequence[str], today: date) -> Ranked:
     tier, new = TIER_WEIGHTS[one.tier], _recency(one.at, today)
     whole = 1 + RECENCY + IMPORTANCE
     relevance = match * tier * (1 + RECENCY * new + IMPORTANCE * one.importance) / whole

@@ -10,7 +10,7 @@ from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.operations import Operation, new_operation
 from nanomem_tui.core.paths import Paths
 from nanomem_tui.core.settings import Settings
-from nanomem_tui.dreams.review import Review, WaitingEditLayer
+from nanomem_tui.dreams.review import Review, StoredEditLayer
 from nanomem_tui.dreams.service import Dreams
 from nanomem_tui.store.files.layer import FileLayer
 from nanomem_tui.store.files.presence import Presence
@@ -27,7 +27,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.layer = FileLayer(self.paths, lambda: GitHistory.open(self.paths), self.perform)
-        self.hunks = WaitingEditLayer(self.paths)
+        self.hunks = StoredEditLayer(self.paths)
         self.review = Review(self.hunks, self.layer, self.perform)
         self.dreams = Dreams(
             self.paths,

@@ -7,7 +7,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import Change, new_key, new_operation
 from nanomem_tui.dreams.edits import LineEdit
-from nanomem_tui.dreams.review import LAYER, WAITING, WaitingEdit
+from nanomem_tui.dreams.review import LAYER, WAITING, StoredEdit
 from tests.store.git_samples import git, needs_git, small
 
 pytestmark = needs_git
@@ -44,7 +44,7 @@ def taken_back(workspace, done, way):
     assert done.operation is not None
     assert done.sha is not None
     with open_workspace(workspace) as ws:
-        ws.undo(done.operation.id) if way == "undo" else ws.dream.restore(done.sha)
+        ws.undo(done.operation.id) if way == "undo" else ws.dream.revert(done.sha)
 
 
 @pytest.mark.parametrize("first", ["undo", "restore"])
@@ -99,7 +99,7 @@ def test_a_heading_goes_with_the_last_line_that_a_person_lets_go_in_the_inbox(wo
     dream(workspace, f"- [permanent] {PILLS[2:]}")
     with open_workspace(workspace) as ws:
         edit = LineEdit("remove", "USER.md", line=10, old=PILLS, evidence=(21,))
-        hunk = WaitingEdit(new_key(WAITING), edit, "waits", "2026-04-04T00:00:00+00:00", "model")
+        hunk = StoredEdit(new_key(WAITING), edit, "waits", "2026-04-04T00:00:00+00:00", "model")
         ws.perform(new_operation("dream.run", "Dream", [Change(LAYER, hunk.id, None, hunk.value)], actor="dream"))
         assert ws.dream.review.preview([hunk.id])["USER.md"][1] == START
         ws.dream.review.accept([hunk.id])

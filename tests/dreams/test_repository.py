@@ -134,7 +134,7 @@ def test_a_shallow_clone_is_a_history_that_begins_where_it_was_cut(tmp_path):
     assert [(run.message, run.added) for run in on.dreams.runs()] == [("dream: 2", 1), ("dream: 1", 5)]
     assert on.dreams.show(first.sha)[1]
     with pytest.raises(Refused, match="the first commit cannot be taken back"):
-        on.dreams.restore_preview(first.sha)
+        on.dreams.revert_preview(first.sha)
     on.remember(NUTS, first=21)
     done = on.dreams.run()
     assert git(on.paths.workspace, "rev-parse", f"{done.sha}~1").strip() == on.dreams.commits()[1].sha

@@ -309,7 +309,7 @@ def test_without_history_or_repository_everything_says_so(tmp_path):
         "running": False, "last": None, "problem": None, "ahead": None, "unversioned": [],
     }  # fmt: skip
     assert (on.dreams.runs(), on.dreams.commits()) == ([], [])
-    for act in (on.dreams.show, on.dreams.restore_preview, on.dreams.restore):
+    for act in (on.dreams.show, on.dreams.revert_preview, on.dreams.revert):
         with pytest.raises(NotFound):
             act("51617caa")
     assert tree_of(tmp_path) == {}

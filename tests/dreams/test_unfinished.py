@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.agents import git as agents_git
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import NothingToDo, Refused
-from nanomem_tui.dreams.review import WaitingEditLayer
+from nanomem_tui.dreams.review import StoredEditLayer
 from nanomem_tui.store.files.layer import FileLayer
 from tests.crash.harness import Steps, run_in_child
 from tests.store.git_samples import git, needs_git, small
@@ -62,7 +62,7 @@ def killed(workspace, owner, name, when=lambda *_, **__: True):
 
 
 def recorded(workspace):
-    killed(workspace, WaitingEditLayer, "apply")
+    killed(workspace, StoredEditLayer, "apply")
 
 
 def waiting_kept(workspace):
@@ -175,7 +175,7 @@ def test_a_damaged_repository_is_no_reason_to_dream_without(workspace, gone):
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     files = {name: (workspace / name).read_bytes() for name in ("USER.md", "memory/MEMORY.md", "memory/.dream_cursor")}
     with open_workspace(workspace) as ws:
-        for ask in (ws.dream.run, ws.dream.commits, lambda: ws.dream.restore_preview("abcdef12")):
+        for ask in (ws.dream.run, ws.dream.commits, lambda: ws.dream.revert_preview("abcdef12")):
             with pytest.raises(Refused, match="the versions of the memory files") as caught:
                 ask()
             assert "git fsck" in caught.value.fix

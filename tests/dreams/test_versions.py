@@ -51,9 +51,9 @@ def test_a_file_is_brought_back_byte_for_byte_as_one_operation(workspace):
             before = (workspace / path).read_bytes()
             if not held or git(workspace, "show", f"{commit.sha}:{path}").encode() == before:
                 with pytest.raises((NothingToDo, NotFound)):
-                    ws.dream.restore(commit.sha, path, as_of=True)
+                    ws.dream.revert(commit.sha, path, as_of=True)
                 continue
-            done = ws.dream.restore(commit.sha, "MEMORY.md", as_of=True)
+            done = ws.dream.revert(commit.sha, "MEMORY.md", as_of=True)
             assert (workspace / path).read_text() == git(workspace, "show", f"{commit.sha}:{path}")
             assert done.kind == "dream.restore"
             ws.undo()
@@ -66,7 +66,7 @@ def test_bytes_that_are_no_text_are_not_brought_back_changed(workspace):
     sha = git(workspace, "rev-parse", "HEAD").strip()
     (workspace / "USER.md").write_text("# User\n")
     with open_workspace(workspace) as ws, pytest.raises(BadInput, match="UTF-8"):
-        ws.dream.restore(sha, "USER.md", as_of=True)
+        ws.dream.revert(sha, "USER.md", as_of=True)
 
 
 def test_an_edit_that_no_commit_holds_is_named_before_it_is_lost(workspace):
@@ -75,13 +75,13 @@ def test_an_edit_that_no_commit_holds_is_named_before_it_is_lost(workspace):
         oldest = [saved for saved in ws.dream.versions.of_file("USER.md") if saved.sha][-1]
         edited = file.read_text() + "- plays chess\n"
         file.write_text(edited)
-        plan = ws.dream.restore_preview(oldest.sha, "USER.md", as_of=True)
+        plan = ws.dream.revert_preview(oldest.sha, "USER.md", as_of=True)
         assert plan.loses_later
         assert plan.note.endswith("an edit that no commit holds yet is lost")
         assert {commit.sha for commit in plan.later_commits} == {
             saved.sha for saved in ws.dream.versions.of_file("USER.md") if saved.sha not in ("", oldest.sha)
         }
-        ws.dream.restore(oldest.sha, "USER.md", as_of=True)
+        ws.dream.revert(oldest.sha, "USER.md", as_of=True)
         assert file.read_text() == ws.dream.versions.text(oldest.sha, "USER.md")
         ws.undo()
         assert file.read_text() == edited
@@ -92,7 +92,7 @@ def test_only_one_file_alone_is_brought_back(workspace):
         sha = ws.dream.commits()[5].sha
         for named in ({}, {"file": "USER.md", "whole": True}, {"file": "USER.md", "hunk": 0}):
             with pytest.raises(BadInput):
-                ws.dream.restore_preview(sha, as_of=True, **named)
+                ws.dream.revert_preview(sha, as_of=True, **named)
 
 
 def test_the_versions_of_a_file_are_those_that_git_logs(workspace):

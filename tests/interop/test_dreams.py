@@ -62,8 +62,8 @@ def test_taking_back_an_older_dream_keeps_what_the_agents_own_command_loses(agen
     ws.dream.run()
     later = b"two cats"
     before, cursor = texts(agent), (agent.workspace / "memory/.dream_cursor").read_text()
-    preview = ws.dream.restore_preview(STANDS)
-    operation = ws.dream.restore(STANDS)
+    preview = ws.dream.revert_preview(STANDS)
+    operation = ws.dream.revert(STANDS)
     after = texts(agent)
     assert any(later in text for text in after.values())
     assert {name for name in FILES if after[name] != before[name]} == {file.path for file in preview.files}
@@ -79,7 +79,7 @@ def test_each_dream_is_taken_back_alone_or_says_why_not(agent, ws):
     before, outcomes = texts(agent), []
     for run in ws.dream.runs():
         try:
-            operation = ws.dream.restore(run.sha)
+            operation = ws.dream.revert(run.sha)
         except NothingToDo as gone:
             outcomes.append(f"gone {gone.exit_code}")
         except (Conflict, Refused):

@@ -88,7 +88,7 @@ def test_what_we_restored_is_what_it_sees(agent, ws):
     sha = agent.git("rev-parse", "af4387c8").strip()
     taken = [line[1:] for line in agent.git("show", "--format=", sha, "--", "USER.md").splitlines() if line[:2] == "+-"]
     cursor = (agent.workspace / "memory" / ".dream_cursor").read_text()
-    ws.dream.restore(sha)
+    ws.dream.revert(sha)
     prompt = agent.sees()
     assert all(line not in prompt for line in taken)
     assert (agent.workspace / "memory" / ".dream_cursor").read_text() == cursor
@@ -126,7 +126,7 @@ def test_everything_undone_leaves_the_agents_files_as_they_were(agent, ws):
     add_line(agent, ws)
     add_line(agent, ws, "memory/MEMORY.md", "- One more")
     ws.sessions.compact(LONG, keep=20)
-    ws.dream.restore(agent.git("rev-parse", "af4387c8").strip())
+    ws.dream.revert(agent.git("rev-parse", "af4387c8").strip())
     assert agent_files(agent) != before
     for _ in range(4):
         ws.undo()

@@ -20,7 +20,7 @@ from nanomem_tui.memory.safety import FENCE_CLOSE, FENCE_OPEN
 from nanomem_tui.memory.scopes import Audience
 from nanomem_tui.tiers import context_fitting
 from nanomem_tui.tiers.context import TIERS, ContextAssembly, ContextSources, estimate_tokens, make_counter
-from nanomem_tui.tiers.context_fitting import MARK, Budget, Finding, Ranked, find_alike, read_text, shorten
+from nanomem_tui.tiers.context_fitting import MARK, Budget, Ranked, TierHit, find_alike, read_text, shorten
 from nanomem_tui.vectors.records import NearRecord
 from tests.store.homes import files
 
@@ -374,7 +374,7 @@ COUNTS = st.sampled_from([estimate_tokens, words, letters])
 
 
 def ranked(texts):
-    findings = [Finding("working", "event", f"e{number}", text, text) for number, text in enumerate(texts)]
+    findings = [TierHit("working", "event", f"e{number}", text, text) for number, text in enumerate(texts)]
     parts = MappingProxyType({"terms": ("数据", "ab")})
     return [Ranked(one, round(1 - number / 100, 2), parts) for number, one in enumerate(findings)]
 

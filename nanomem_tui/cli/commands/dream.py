@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nanomem_tui.dreams.edits import LineEdit
     from nanomem_tui.dreams.guards import Refusal
     from nanomem_tui.dreams.log import BlamedLine, Writer
-    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview
+    from nanomem_tui.dreams.revert import RestoreConflict, RevertPreview
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
@@ -441,7 +441,7 @@ def restore(
     at = None if hunk is None else hunk - 1
     single = (file, hunk, how["edit"]) == (None, None, None) and not how["whole"]
     with state.open() as ws:
-        plan = ws.dream.restore_preview(sha, file, at, **how)
+        plan = ws.dream.revert_preview(sha, file, at, **how)
         preview = json_objects.plain(plan.to_json())
         if plan.changes_anything and not plan.conflicts:
             question = f"Bring back {file}?" if how["as_of"] else f"Take back {plan.commit.short}?"
@@ -450,12 +450,12 @@ def restore(
         elif dry_run:
             state.show({"operation": None, "dry_run": True, **preview}, lambda: _lines(plan, file, single))
             return errors.Conflict.exit_code if plan.conflicts else errors.NothingToDo.exit_code
-        op = ws.dream.restore(sha, file, at, **how)
+        op = ws.dream.revert(sha, file, at, **how)
     state.show({"operation": json_objects.operation(op), **preview}, [op.label, *([plan.note] if plan.note else [])])
     return 0
 
 
-def _lines(plan: RestorePreview, file: str | None, offer: bool) -> list[str]:
+def _lines(plan: RevertPreview, file: str | None, offer: bool) -> list[str]:
     """What it would do; `offer`: with the edits, each of which may be taken back alone."""
     of = f"{plan.commit.short}: {plan.commit.subject}"
     lines = [f"Would bring back {file} as of {of}" if plan.as_of else f"Would take back {of}"]
@@ -591,7 +591,7 @@ def _shown(asked: Refusal, place: str, entries: Mapping[int, HistoryEntry]) -> I
     """The lines of an edit: where, the words that go and come, why it was refused, and the entries that ask for it."""
     from nanomem_tui.cli.commands.inbox import evidence_lines
     from nanomem_tui.dreams.blame import recorded_evidence
-    from nanomem_tui.dreams.review import WaitingEdit as Hunk
+    from nanomem_tui.dreams.review import StoredEdit as Hunk
     from nanomem_tui.dreams.review import mask_edit
     from nanomem_tui.language import secrets
     from nanomem_tui.review.quarantine import WaitingEdit

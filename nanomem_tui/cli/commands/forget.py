@@ -18,7 +18,7 @@ from nanomem_tui.core.text import one_line
 if TYPE_CHECKING:
     from nanomem_tui.purge.databases import Memory
     from nanomem_tui.purge.matchers import Sought
-    from nanomem_tui.purge.run import BackupOptions, Findings, Name, Receipt, Request
+    from nanomem_tui.purge.run import BackupOptions, FoundPlaces, Name, Receipt, Request
     from nanomem_tui.store.forgotten import Forgotten, Interrupted
 
 
@@ -42,7 +42,7 @@ def receipt_lines(receipt: Receipt) -> list[str]:
     return [*shown, *left, f"{receipt.label[:1].upper()}{receipt.label[1:]}.", f"Receipt {receipt.id}."]
 
 
-def _git_steps(found: Findings) -> list[str]:
+def _git_steps(found: FoundPlaces) -> list[str]:
     """Say how to use the `git filter-repo` command, where one is shown."""
     if not any("FILE" in place.stays for place in found.places):
         return []
@@ -50,11 +50,11 @@ def _git_steps(found: Findings) -> list[str]:
     return [file, "Then remove FILE, push with --force, and repeat this; clones keep theirs (docs/forgetting.md)."]
 
 
-def as_json(found: Findings) -> list[dict[str, Any]]:
+def as_json(found: FoundPlaces) -> list[dict[str, Any]]:
     return [{"where": one.where, "found": dict(one.found), "stays": one.stays} for one in found.places]
 
 
-def going(found: Findings) -> dict[str, Any]:
+def going(found: FoundPlaces) -> dict[str, Any]:
     """The rows that go as a whole, and the lines of files, all of them, for --json."""
     rows = [{**row._asdict(), "said": one_line(row.said, SAID)} for row in found.rows]
     lines = {where: [line.number for line in held] for where, held in found.lines.items()}
@@ -62,7 +62,7 @@ def going(found: Findings) -> dict[str, Any]:
     return {"rows": rows, "lines": lines, "said": said}
 
 
-def what_goes(found: Findings, *, full: bool) -> list[str]:
+def what_goes(found: FoundPlaces, *, full: bool) -> list[str]:
     """The rows and lines that go, by name: what a count does not tell is whether the right ones are meant."""
     stay = {place.where for place in found.places if place.stays}
     rows = [f"Goes: {row.table} {row.id}: {one_line(row.said, SAID)}" for row in found.rows]
@@ -82,7 +82,7 @@ def what_goes(found: Findings, *, full: bool) -> list[str]:
     return [*shown, *more, *([f"{both}; {summed(found)[:1].lower()}{summed(found)[1:]}"] if found.places else [])]
 
 
-def forget_lines(found: Findings, *, full: bool) -> list[str]:
+def forget_lines(found: FoundPlaces, *, full: bool) -> list[str]:
     """What a `forget` would do: the places, the rows and lines that go, what could not be looked through."""
     looked = " of what could be looked through" if found.unread else ""
     none = [] if found.places else [f"It is found nowhere{looked}; once it is forgotten it is kept out."]
@@ -93,7 +93,7 @@ ELSEWHERE = "Not reached: backups made with `--in`, and copies on other disks; r
 """What no look reaches."""
 
 
-def purge_words_longer(found: Findings) -> list[str]:
+def purge_words_longer(found: FoundPlaces) -> list[str]:
     """That a text stands inside longer words, which nobody sees who looks for whole ones."""
     if not found.places:
         return []
@@ -104,7 +104,7 @@ def purge_words_longer(found: Findings) -> list[str]:
     return [f"It also stands inside longer words: {where} ({named}{more}); --part-of-words takes these too."]
 
 
-def _numbers(found: Findings, where: str) -> str:
+def _numbers(found: FoundPlaces, where: str) -> str:
     """` (lines 3, 8, 20 and more)`: where in a file it is."""
     numbers = found.lines.get(where, ())
     if not numbers:
@@ -114,7 +114,7 @@ def _numbers(found: Findings, where: str) -> str:
     return f" ({named} {listed}{' and more' if len(numbers) > LINES else ''})"
 
 
-def lines_of(found: Findings) -> list[str]:
+def lines_of(found: FoundPlaces) -> list[str]:
     lines = [
         f"{place.where}{_numbers(found, place.where)}: {_held(place.found)}"
         + (f" (stays: {place.stays})" if place.stays else "")
@@ -128,7 +128,7 @@ NAMED = 3
 """Fingerprints of a kind that are shown for a place; --json has all of them."""
 
 
-def mask_lines(found: Findings) -> list[str]:
+def mask_lines(found: FoundPlaces) -> list[str]:
     """What a mask would do, place by place: what is masked, and what stays."""
     lines = [
         f"{'Would stay' if place.stays else 'Would be masked'}: {line}"
@@ -141,7 +141,7 @@ def mask_lines(found: Findings) -> list[str]:
     return [*lines[:SHOWN], *more, f"Would mask {times} in {output.counted(len(found.can_go), 'place')}{rest}."]
 
 
-def none_left(memory: Memory, found: Findings, wanted: BackupOptions) -> list[str]:
+def none_left(memory: Memory, found: FoundPlaces, wanted: BackupOptions) -> list[str]:
     """That no backup would be left, where those that hold it are removed."""
     from nanomem_tui.store.moving import backup
     from nanomem_tui.store.moving.backup import folder_of
@@ -156,7 +156,7 @@ def none_left(memory: Memory, found: Findings, wanted: BackupOptions) -> list[st
     return [f"Would remove {output.counted(len(held), 'backup')}, and those that build on them{rest}."]
 
 
-def backups_left(memory: Memory, done: Findings, wanted: BackupOptions) -> list[str]:
+def backups_left(memory: Memory, done: FoundPlaces, wanted: BackupOptions) -> list[str]:
     """That the last backup is gone, and how another is made."""
     from nanomem_tui.store.moving import backup
     from nanomem_tui.store.moving.backup import SUFFIX, folder_of
@@ -184,11 +184,11 @@ def _held(found: Mapping[str, int]) -> str:
     return "; ".join(held_text(kind, marks) for kind, marks in kinds.items())
 
 
-def summed(found: Findings) -> str:
+def summed(found: FoundPlaces) -> str:
     return f"Found {output.counted(found.total, 'time')} in {output.counted(len(found.places), 'place')}."
 
 
-def unread(found: Findings) -> list[str]:
+def unread(found: FoundPlaces) -> list[str]:
     """Say what was not searched, and why, after the steps for a history in git."""
     from nanomem_tui.purge.stored_files import LEADS_OUT, PROGRAMS, WORKSPACE
 
@@ -345,17 +345,17 @@ def forget(
     begun = _begun(memory, wish, asked, parts=parts, again=again) if not dry_run else None
     run.refuse_unknown(names, lambda one: _find_all(memory, one, wanted))
     found = (
-        _find_all(memory, sought, wanted) if dry_run or not yes else run.Findings((), ())
+        _find_all(memory, sought, wanted) if dry_run or not yes else run.FoundPlaces((), ())
     )  # nobody reads a preview then
 
-    def inside() -> Findings:
-        return _find_all(memory, LongerWords(texts), wanted) if texts and not parts else run.Findings((), ())
+    def inside() -> FoundPlaces:
+        return _find_all(memory, LongerWords(texts), wanted) if texts and not parts else run.FoundPlaces((), ())
 
-    def more(longer: Findings) -> list[str]:
+    def more(longer: FoundPlaces) -> list[str]:
         """What is said beside it."""
         return [*purge_words_longer(longer), ELSEWHERE]
 
-    longer = inside() if dry_run or not yes else run.Findings((), ())
+    longer = inside() if dry_run or not yes else run.FoundPlaces((), ())
     preview = {"found": as_json(found), **going(found), "inside_longer_words": longer.total}
     what = " and ".join(output.counted(number, name) for name, number in asked.items())
     lines = [*forget_lines(found, full=full), *none_left(memory, found, wanted), *more(longer)]
@@ -439,7 +439,7 @@ def _memory(state: State) -> Memory:
         return Memory(ws.paths, ws.layout, ws.id, ws.agent(), ws.store.server)
 
 
-def _find_all(memory: Memory, sought: Sought, wanted: BackupOptions) -> Findings:
+def _find_all(memory: Memory, sought: Sought, wanted: BackupOptions) -> FoundPlaces:
     from nanomem_tui.purge import run
 
     with output.Progress() as progress:

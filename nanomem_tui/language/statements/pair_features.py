@@ -434,7 +434,7 @@ _ANDS = "|".join(word for word in sorted(AND) if word.isalpha() and word[0] < "ä
 _AND = re.compile(rf"\s(?:{_ANDS})\s", re.IGNORECASE)
 
 
-class Finding(NamedTuple):
+class LineDifference(NamedTuple):
     """What certainly tells a line from an entry, "" where nothing does; whether a clause of the entry has its very
     words, and whether its words stand in several clauses."""
 
@@ -457,14 +457,14 @@ class _Part(NamedTuple):
     opener: Token | None = None
 
 
-def difference(entry: str, line: str, language: str, about: str = "") -> Finding:
+def difference(entry: str, line: str, language: str, about: str = "") -> LineDifference:
     """Return what certainly tells a line from what an entry says. `about`: the words that either need not have: the
     owner's name, the heading over the line."""
     about = _plain(about)
     said = [part for part in _parts(entry, language) if part.read.tokens or part.read.marks or not part.read.values]
     whole = statement(line, language)
     if any(_is_alike(part, whole, line) for part in said):
-        return Finding("", True)
+        return LineDifference("", True)
     literal, scattered = True, False
     for wanted in _stretches(line, language):
         fits = [align(part.read, wanted.read) for part in said]
@@ -476,12 +476,14 @@ def difference(entry: str, line: str, language: str, about: str = "") -> Finding
         if best < _RELATED:
             found = [(at, why and UNSAID) for at, why in found]
         if all(why for _, why in found):
-            return Finding(next((why for at, why in found if said[at].is_clause), found[0][1]) if found else UNSAID)
+            return LineDifference(
+                next((why for at, why in found if said[at].is_clause), found[0][1]) if found else UNSAID
+            )
         if any(_is_said_of_another(token, wanted.read, said) for at in near for token in fits[at].right):
-            return Finding(ANOTHER)
+            return LineDifference(ANOTHER)
         scattered |= not any(said[at].is_clause for at in near)
         literal &= any(not why and _is_literal(said[at], fits[at], about) for at, why in found)
-    return Finding("", literal, scattered)
+    return LineDifference("", literal, scattered)
 
 
 def takes_back(entry: str, line: str, language: str, about: str = "") -> str:

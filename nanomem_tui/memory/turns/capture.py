@@ -35,7 +35,7 @@ from nanomem_tui.language.tokens import query_tokens, tokens
 from nanomem_tui.memory import retention, safety
 from nanomem_tui.memory.recall import said_on as recall_said_on
 from nanomem_tui.memory.retention import forget_target
-from nanomem_tui.memory.safety import Finding, normalise
+from nanomem_tui.memory.safety import SafetyFinding, normalise
 from nanomem_tui.memory.scopes import (
     SCOPE_OF_KIND,
     UNNAMED_CHANNELS,
@@ -119,7 +119,7 @@ class Verdicts(NamedTuple):
 
     accepted: tuple[Candidate, ...] = ()
     dropped: tuple[tuple[Candidate, str], ...] = ()
-    quarantined: tuple[tuple[Candidate, Finding], ...] = ()
+    quarantined: tuple[tuple[Candidate, SafetyFinding], ...] = ()
     deduped: tuple[tuple[Candidate, str], ...] = ()
 
 
@@ -187,7 +187,7 @@ def judge(
     """
     accepted_ones: list[Candidate] = []
     dropped: list[tuple[Candidate, str]] = []
-    held: list[tuple[Candidate, Finding]] = []
+    held: list[tuple[Candidate, SafetyFinding]] = []
     deduped: list[tuple[Candidate, str]] = []
     for candidate in sorted(given, key=lambda one: (not one.explicit, -one.importance)):
         findings = safety.check(candidate.text, recalled=() if candidate.explicit else recalled)
@@ -211,7 +211,7 @@ def judge(
     return Verdicts(tuple(accepted_ones), tuple(dropped), tuple(held), tuple(deduped))
 
 
-def _never(findings: Sequence[Finding]) -> str:
+def _never(findings: Sequence[SafetyFinding]) -> str:
     if any(found.quarantines for found in findings):
         return ""
     return findings[0].why if findings else ""
@@ -227,20 +227,20 @@ def _too_weak(candidate: Candidate, settings: Settings) -> str:
 
 
 def _held(
-    candidate: Candidate, findings: Sequence[Finding], settings: Settings, tainted: str, unknown: str
-) -> Finding | None:
+    candidate: Candidate, findings: Sequence[SafetyFinding], settings: Settings, tainted: str, unknown: str
+) -> SafetyFinding | None:
     """Return why a person has to accept a candidate first."""
     whole = (0, len(candidate.text))
     if candidate.intent == "rule" and _ADDRESS.search(candidate.text):
-        return Finding("injection", TO_AN_ADDRESS, whole)
+        return SafetyFinding("injection", TO_AN_ADDRESS, whole)
     for finding in findings:
         if finding.quarantines:
             return finding
     if tainted:
-        return Finding("injection", f"the message {tainted}", whole)
+        return SafetyFinding("injection", f"the message {tainted}", whole)
     if candidate.role in settings.capture_inbox_roles:
-        return Finding("origin", f"said by the {candidate.role}, not by a person", whole)
-    return Finding("origin", unknown, whole) if unknown else None
+        return SafetyFinding("origin", f"said by the {candidate.role}, not by a person", whole)
+    return SafetyFinding("origin", unknown, whole) if unknown else None
 
 
 def capture(
@@ -296,7 +296,7 @@ def capture(
             quarantined=(*verdicts.quarantined, *theirs.quarantined), dropped=(*verdicts.dropped, *theirs.dropped)
         )
 
-    def row(candidate: Candidate, finding: Finding | None) -> Row:
+    def row(candidate: Candidate, finding: SafetyFinding | None) -> Row:
         scope = _scope(candidate, origin, workspace_id)
         return _row(candidate, finding, known(scope[1], candidate.text), scope, origin, settings, moment)
 
@@ -325,7 +325,7 @@ def _scope(candidate: Candidate, origin: Origin, workspace_id: str) -> tuple[str
 
 def _row(
     candidate: Candidate,
-    finding: Finding | None,
+    finding: SafetyFinding | None,
     duplicate: Item | None,
     scope: tuple[str, str],
     origin: Origin,
@@ -351,7 +351,7 @@ def _row(
 
 
 def _again(
-    candidate: Candidate, finding: Finding | None, duplicate: Item, at: str, expires: str | None, origin: Origin
+    candidate: Candidate, finding: SafetyFinding | None, duplicate: Item, at: str, expires: str | None, origin: Origin
 ) -> Row:
     """Return a known row as confirmed; out of the inbox, or no longer private, when said so."""
     here, sender = origin.audience, origin.audience.sender_id

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dreams.revert import RestoreConflict, RestorePreview, Side
+    from nanomem_tui.dreams.revert import RestoreConflict, RevertPreview, Side
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.model.client import Usage
     from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
@@ -382,12 +382,12 @@ def revert(
     """Show what each of `parts` (its words, itself) of a commit would do, and do the one that a person says yes to."""
 
     def read(part: RevertPart) -> ProposalShown:
-        return _shown(screen.ws.dream.restore_preview(sha, **part._asdict()))
+        return _shown(screen.ws.dream.revert_preview(sha, **part._asdict()))
 
     async def restore(part: RevertPart | None) -> None:
         if part is None:
             return
-        for operation in await screen.change(lambda ws: ws.dream.restore(sha, **part._asdict())):
+        for operation in await screen.change(lambda ws: ws.dream.revert(sha, **part._asdict())):
             say(screen, f"{operation.label} (u undoes it)")
 
     screen.ask(DiffDialog(title, parts, read, verb, first), restore)
@@ -402,7 +402,7 @@ def announce_undo(at: Screen[Any], operation: Operation) -> None:
         say(at, f"{label} (^r does it again)")
 
 
-def _shown(preview: RestorePreview) -> ProposalShown:
+def _shown(preview: RevertPreview) -> ProposalShown:
     """What a restore would do, in words and as a diff."""
     files = [file_diff(StoredDiff(file.path, file.before, file.after)) for file in preview.files]
     above: list[Block] = []

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nanomem_tui.agents.archive import HistoryEntry
     from nanomem_tui.core import merge
     from nanomem_tui.core.operations import Operation
-    from nanomem_tui.dreams.revert import RestoreEdit, RestorePreview
+    from nanomem_tui.dreams.revert import RestoreEdit, RevertPreview
     from nanomem_tui.dreams.run import DreamResult
     from nanomem_tui.workspace import Workspace
 
@@ -363,7 +363,7 @@ class DreamScreen(DiffScreen[Commit]):
         else:
             revert(self, row.sha, title, parts[-1:] if gone else parts, "take it back", gone)
 
-    def _parts(self, row: Commit, preview: RestorePreview | None) -> list[tuple[str, RevertPart]]:
+    def _parts(self, row: Commit, preview: RevertPreview | None) -> list[tuple[str, RevertPart]]:
         """What can be taken back, what the cursor is on first: in the diff the hunk, then its edits one by one."""
         what = "this run" if row.is_dream else "this change"
         parts = [(f"All of {what}; later edits stay", RevertPart())]
@@ -458,7 +458,7 @@ def _entries(ws: Workspace, commit: Commit) -> tuple[list[HistoryEntry], bool]:
 def _state(ws: Workspace, commit: Commit) -> list[Block]:
     """Whether what the commit did is still there."""
     try:
-        preview = ws.dream.restore_preview(commit.sha)
+        preview = ws.dream.revert_preview(commit.sha)
     except (Refused, NothingToDo, NanomemError) as error:
         return [Body(f"{error.what[:1].upper()}{error.what[1:]}.", "dim")]
     if preview.conflicts:
@@ -468,15 +468,15 @@ def _state(ws: Workspace, commit: Commit) -> list[Block]:
     return []
 
 
-def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool, RestorePreview | None]:
+def _gone(ws: Workspace, row: Commit) -> tuple[list[Block], bool, RevertPreview | None]:
     """Why nothing of a commit can be taken back, empty when something can; whether going back before it can; and what
     taking back all of it would do.
     """
     try:
-        preview = ws.dream.restore_preview(row.sha)
+        preview = ws.dream.revert_preview(row.sha)
         if preview.files or preview.conflicts:
             return [], False, preview
-        whole = ws.dream.restore_preview(row.sha, whole=True).changes_anything
+        whole = ws.dream.revert_preview(row.sha, whole=True).changes_anything
     except NanomemError:
         return [], False, None  # the dialog says why
     what = "this Dream" if row.is_dream else "this change"

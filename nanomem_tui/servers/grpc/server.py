@@ -202,7 +202,7 @@ class Server:
                 atomic.give_to_folder_owner(self._where.socket, self._where.socket.parent)
                 self.addresses.append(f"unix:{self._where.socket}")
             if self._where.port is not None:
-                server = self._made(service, (_guard(self._where.token),))
+                server = self._made(service, (_token_interceptor(self._where.token),))
                 port = self._bind(server, f"{HOST}:{self._where.port}", f"{HOST}:{self._where.port}")
                 self.addresses.append(f"{HOST}:{port}")
             for server, looked in zip(self._servers, self._health, strict=True):
@@ -319,7 +319,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _guard(word: str) -> Any:
+def _token_interceptor(word: str) -> Any:
     """Lets in who gives the token, and nobody else, to whatever service."""
     import grpc
 
@@ -336,15 +336,15 @@ def _guard(word: str) -> Any:
     none = refusing("a token is needed", "", f"metadata `authorization: Bearer TOKEN`; {place}")
     wrong = refusing("the token is wrong", "", f"{place}, as the service began with it")
 
-    class Guard(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # the library has no types
+    class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # the library has no types
         async def intercept_service(self, continuation: Any, details: Any) -> Any:
             given = [text for name, text in details.invocation_metadata if name == "authorization"]
             scheme, _, said = given[0].partition(" ") if len(given) == 1 else ("", "", "")
             if scheme.lower() != "bearer":
                 return none
-            return await continuation(details) if http.matches(said.strip(), word) else wrong
+            return await continuation(details) if http.token_matches(said.strip(), word) else wrong
 
-    return Guard()
+    return TokenInterceptor()
 
 
 async def serve(ws: Workspace, where: Listening, began: Callable[[Sequence[str]], object]) -> None:
