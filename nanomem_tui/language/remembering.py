@@ -1,8 +1,8 @@
 """How a message is read for memories, sentence by sentence, by what `language` learned in ten languages.
 
 Owns the words of explicit wishes in English and Chinese (记住…, remember …), of which only what they ask for is kept,
-and the confidence and importance that seed 001 gives the four kinds. Must not decide what is kept: it says what a
-sentence is.
+and the confidence and importance that seed 001 gives the four kinds. A sentence that hardly lasts (`LEAST_LASTING`) is
+no statement; which of the others become memories, `memory/turns/capture.py` decides.
 
 Where the seeds match a word anywhere (`always` in “great to see you, as always”; `remember` in “what do you remember
 from it?”), a sentence has to say it as a wish or a statement: a question is never one.
@@ -52,7 +52,7 @@ WEIGHTS = {
 EXPLICIT = (0.98, 0.95)
 """Confidence and importance of what a person asks to be remembered."""
 
-KEEP = 0.45
+LEAST_LASTING = 0.45
 """How likely a sentence has to be worth keeping (`language.classify`)."""
 SURE = 0.9
 """How likely the first clauses of a question or a task have to be."""
@@ -132,7 +132,7 @@ def _statements(parts: Sequence[str]) -> Iterator[Said]:
     language = classify.language_of(" ".join(parts))
     for part, reading in zip(parts, classify.read(parts, language), strict=True):
         said = _read_part(part, reading, wished)
-        only_wishes = points_only(part) or (reading.act == "remember" and reading.lasting < KEEP)
+        only_wishes = points_only(part) or (reading.act == "remember" and reading.lasting < LEAST_LASTING)
         wished = part.strip() if only_wishes else "" if said is not None else wished
         if said is not None and last is not None and (_is_tail(part, language) or last.intent == said.intent == "rule"):
             last = last._replace(text=f"{last.text} {said.text}")
@@ -157,9 +157,11 @@ def _read_part(part: str, reading: classify.Reading, wished: str) -> Said | None
     if reading.act == "forget" or is_unwanted(plain):
         return None
     asks = _pattern("asks").search(plain) or _pattern("indirect").match(plain)
-    if (asks and reading.act != "remember") or (reading.act in ("question", "order") and reading.lasting < KEEP):
+    if (asks and reading.act != "remember") or (
+        reading.act in ("question", "order") and reading.lasting < LEAST_LASTING
+    ):
         return _before_a_question(part)
-    if reading.act != "quoted" and (reading.lasting >= KEEP or (wished and reading.act == "moment")):
+    if reading.act != "quoted" and (reading.lasting >= LEAST_LASTING or (wished and reading.act == "moment")):
         explicit = bool(wished) or reading.act in ("remember", "rule")
         return Said(part.strip(), reading.kind, explicit, wished or reading.act)
     return None
@@ -185,7 +187,7 @@ def _only_leads(part: str) -> bool:
 def _is_tail(part: str, language: str) -> bool:
     """Whether a sentence is short and says nothing that lasts without the one before it (“Twice a week.”)."""
     size = len(part) // 2 if classify.is_wide(part) else len(classify.tokens(part))
-    return size <= FRAGMENT or (size <= SHORT and classify.read((part,), language)[0].lasting < KEEP)
+    return size <= FRAGMENT or (size <= SHORT and classify.read((part,), language)[0].lasting < LEAST_LASTING)
 
 
 def _wish(sentence: str) -> re.Match[str] | None:

@@ -316,7 +316,7 @@ def find_texts(
     memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress = lambda _what: None
 ) -> FoundPlaces:
     """Look through everything. Changes nothing; a file that cannot be read stops no other one."""
-    return _through(memory, sought, wanted, progress, write=False)
+    return _search_and_clean(memory, sought, wanted, progress, write=False)
 
 
 def remove_texts(
@@ -341,8 +341,8 @@ def remove_alone(
     memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress = lambda _what: None
 ) -> tuple[FoundPlaces, FoundPlaces]:
     """Take the texts out, alone with the memory."""
-    done = _through(memory, sought, wanted, progress, write=True)
-    after = _through(memory, sought, wanted, progress, write=False)
+    done = _search_and_clean(memory, sought, wanted, progress, write=True)
+    after = _search_and_clean(memory, sought, wanted, progress, write=False)
     hindered = dict(done.unread)
     places = [place._replace(stays=place.stays or _hindered(place, hindered)) for place in after.places]
     unmoved = [place for place in done.places if place.stays == databases.UNMOVED]
@@ -382,7 +382,9 @@ def _holders(folder: Path) -> Iterator[int]:
                 yield int(entry.name)
 
 
-def _through(memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress, *, write: bool) -> FoundPlaces:
+def _search_and_clean(
+    memory: Memory, sought: Sought, wanted: BackupOptions, progress: Progress, *, write: bool
+) -> FoundPlaces:
     places: list[FoundPlace] = []
     unread: list[tuple[str, str]] = []
     rows: list[DeletedRow] = []

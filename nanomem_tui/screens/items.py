@@ -1,7 +1,7 @@
 """The Items screen: long-term memories, where each came from, and every way to correct it.
 
 What every list of rows has (`x` and the like: `do_toggle`, `do_edit`, `do_delete`) is in `base/editable_rows.py`; it
-calls `ws.items`, whose changes of any row are in `memory/row_service.py`.
+calls `ws.items`, of which `RowService` (`memory/row_service.py`) enables, disables and deletes rows.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ from nanomem_tui.widgets.theme import glyphs
 if TYPE_CHECKING:
     from nanomem_tui.agents.turn_log import Turn, WalState
     from nanomem_tui.core.operations import Perform
-    from nanomem_tui.memory.turns.keeping import TurnRecovery
     from nanomem_tui.memory.turns.traces import OpenTurn
+    from nanomem_tui.memory.turns.turn_operation import TurnRecovery
     from nanomem_tui.memory.turns.wal_states import WalInfo
     from nanomem_tui.store.values import Item
     from nanomem_tui.workspace import Workspace
@@ -57,10 +57,10 @@ class Planned(NamedTuple):
 
 def recover_turns(ws: Workspace, keys: Collection[str], perform: Perform) -> TurnRecovery:
     """Recover the unfinished turns of these sessions by `perform`. Raises NothingToDo, and the store's errors."""
-    from nanomem_tui.memory.turns import keeping
+    from nanomem_tui.memory.turns import turn_operation
 
     turns = [turn for turn in ws.wal.check() if turn.session_key in keys]
-    return keeping.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
+    return turn_operation.recover(turns, ws.wal.get, ws.traces.pending, ws.store, ws.settings, perform)
 
 
 def plan_recovery(ws: Workspace, keys: Collection[str]) -> Planned:

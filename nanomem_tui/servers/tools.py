@@ -257,7 +257,7 @@ class Tools:
         said = prompt.Excerpts(
             [excerpt.line for excerpt in self._ws.reach.search(message[:MAX_QUERY], self._audience)], SAID, SHARE
         )
-        made = prompt.render(
+        made = prompt.memory_block(
             items, shown.lessons, max_chars=self._budget, context_chars=context_chars, excerpts=said, zone=zone
         )
         return made.text or NOTHING

@@ -1,7 +1,7 @@
 """Turns that a crash cut off: recovered once, known as recovered everywhere, with what was to be remembered in them."""
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns import turn_operation
 from nanomem_tui.memory.turns.request import turn_input
 from tests.store.homes import kill
 
@@ -17,7 +17,7 @@ def crash(workspace, *texts, **fields):
 
 
 def recover(ws):
-    return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+    return turn_operation.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
 def test_what_was_to_be_remembered_is_remembered_and_the_rest_is_pending(workspace):

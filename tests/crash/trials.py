@@ -175,10 +175,10 @@ class Bench:
 
 def mend_turns(ws: Workspace) -> None:
     """What `nanomem wal recover` does for turns that began and never ended."""
-    from nanomem_tui.memory.turns import keeping
+    from nanomem_tui.memory.turns import turn_operation
 
     if found := ws.wal.check():
-        keeping.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        turn_operation.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
 def wrong(found: list[Problem]) -> list[Problem]:

@@ -3,7 +3,7 @@
 import pytest
 
 from nanomem_tui import open_workspace
-from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns import turn_operation
 from nanomem_tui.memory.turns.prompt import UNCHECKED
 from tests.memory.turns import begin, end, settle, turn
 
@@ -30,7 +30,7 @@ def test_what_was_held_back_stands_in_no_later_block(workspace, restart):
 def test_a_turn_that_was_never_answered_is_told_again_in_the_same_way(ws):
     for text, sender in ((GATE, None), ("what time is it?", None), ("Remember that I like figs", "ana")):
         begin(ws, text, sender_id=sender)
-    keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+    turn_operation.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
     begun = begin(ws, "and now?")
     assert "7788" not in begun.block
     assert [text.partition(" (asked")[0] for text in begun.pending] == [

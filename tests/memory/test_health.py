@@ -20,7 +20,7 @@ from nanomem_tui.core.operations import new_key
 from nanomem_tui.core.paths import find_workspace
 from nanomem_tui.memory import repairs
 from nanomem_tui.memory.doctor import examine, has_wal_reset_fix
-from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns import turn_operation
 from nanomem_tui.memory.turns.traces import OpenTurn
 from nanomem_tui.memory.turns.wal_states import may_go_on
 from nanomem_tui.store.files.presence import Presence
@@ -291,7 +291,7 @@ def test_turns_of_one_session_in_several_logs_are_told_once_each_in_its_place(tm
     with open_workspace(folder.parents[1]) as ws:
         (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
         assert (told.what.partition(" began")[0], told.where) == ("2 turns of telegram:1", "memory/session-state/zz.md")
-        keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+        turn_operation.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
         (told,) = [problem for problem in ws.doctor() if "never ended" in problem.what]
         assert told.what == "2 turns of telegram:1 began and never ended, and were recovered into pending items"
         assert [item.text for item in ws.traces.pending.waiting_in("telegram:1")] == ["question 1", "question 2"]

@@ -16,7 +16,7 @@ from nanomem_tui.agents.turn_log import dump_header, dump_post, dump_pre, parse_
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NothingToDo
 from nanomem_tui.memory import retention
-from nanomem_tui.memory.turns import keeping
+from nanomem_tui.memory.turns import turn_operation
 from nanomem_tui.memory.turns.request import turn_end, turn_input
 from tests.memory.turns import begin, end, state_file
 from tests.store.homes import kill, make_home
@@ -33,7 +33,7 @@ def pairs(ws, key="telegram:42"):
 
 
 def recover(ws):
-    return keeping.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+    return turn_operation.recover(ws.wal.check(), ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
 
 
 def test_two_open_turns_of_a_chat_keep_their_own_answers(workspace):

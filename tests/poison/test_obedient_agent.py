@@ -51,25 +51,27 @@ def failed(tool, error):
 def block_of(source, place, turn):
     """A block with an excerpt of what was said or noted."""
     lines = [prompt.excerpt_line(source, place, turn)]
-    return prompt.render([], excerpts=prompt.Excerpts(lines, share=1), max_chars=9_000, context_chars=9_000).text
+    return prompt.memory_block([], excerpts=prompt.Excerpts(lines, share=1), max_chars=9_000, context_chars=9_000).text
 
 
 BLOCKS: dict[str, Callable[[str], str]] = {
-    "items": lambda text: prompt.render([item(text)], max_chars=9_000).text,
-    "related": lambda text: prompt.render([item("tea")], related=[item(text)], max_chars=9_000).text,
+    "items": lambda text: prompt.memory_block([item(text)], max_chars=9_000).text,
+    "related": lambda text: prompt.memory_block([item("tea")], related=[item(text)], max_chars=9_000).text,
     "lessons": lambda text: (
-        prompt.render([], [Lesson("l", trigger=text, better_action=text, bad_action=text)], max_chars=9_000).text
+        prompt.memory_block([], [Lesson("l", trigger=text, better_action=text, bad_action=text)], max_chars=9_000).text
     ),
-    "notes": lambda text: prompt.render([], notes=text, max_chars=9_000).text,
-    "turns": lambda text: prompt.render([], turns=[Exchange("", text, text, text)], max_chars=9_000).text,
-    "speakers": lambda text: prompt.render([], turns=[Exchange("", text, "hello there", "hi")], max_chars=9_000).text,
+    "notes": lambda text: prompt.memory_block([], notes=text, max_chars=9_000).text,
+    "turns": lambda text: prompt.memory_block([], turns=[Exchange("", text, text, text)], max_chars=9_000).text,
+    "speakers": lambda text: (
+        prompt.memory_block([], turns=[Exchange("", text, "hello there", "hi")], max_chars=9_000).text
+    ),
     "senders": lambda text: (
-        prompt.render([], turns=[Exchange("", text, "hello", "hi", sender=text)], max_chars=9_000).text
+        prompt.memory_block([], turns=[Exchange("", text, "hello", "hi", sender=text)], max_chars=9_000).text
     ),
-    "kinds": lambda text: prompt.render([item("tea")._replace(kind=text)], max_chars=9_000).text,
-    "tools": lambda text: prompt.render([], [failed(text, "Error: not found")], max_chars=9_000).text,
-    "errors": lambda text: prompt.render([], [failed("exec", text)], max_chars=9_000).text,
-    "pending": lambda text: prompt.render([], pending=[text], max_chars=9_000).text,
+    "kinds": lambda text: prompt.memory_block([item("tea")._replace(kind=text)], max_chars=9_000).text,
+    "tools": lambda text: prompt.memory_block([], [failed(text, "Error: not found")], max_chars=9_000).text,
+    "errors": lambda text: prompt.memory_block([], [failed("exec", text)], max_chars=9_000).text,
+    "pending": lambda text: prompt.memory_block([], pending=[text], max_chars=9_000).text,
     "context": lambda text: "\n".join([OPENS, prompt.HEAD, "", context_fitting.render_entry(text, text), CLOSES]),
     "excerpts": lambda text: block_of("sessions", "telegram:7#1", Exchange(text, text, text, text)),
     "archive": lambda text: block_of("history", "7", Exchange("", "", text)),

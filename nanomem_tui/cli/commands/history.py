@@ -439,15 +439,15 @@ def recover(state: State, key: str | None, dry_run: bool) -> None:
     Example:
       nanomem wal recover telegram:12345
     """
-    from nanomem_tui.memory.turns import keeping
+    from nanomem_tui.memory.turns import turn_operation
 
     with state.open(dry_run=dry_run) as ws:
         found = [turn for turn in ws.wal.check() if key in (None, turn.session_key)]
         if key is not None and not found:
             ws.wal.get(key)  # an unknown session is an error of its own
-        done: keeping.TurnRecovery | None = None
+        done: turn_operation.TurnRecovery | None = None
         with contextlib.suppress(NothingToDo):  # so that it may run again and again
-            done = keeping.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
+            done = turn_operation.recover(found, ws.wal.get, ws.traces.pending, ws.store, ws.settings, ws.perform)
     body = {
         "recovered": [json_objects.open_turn(turn) for turn in found],
         "captured": [json_objects.item(item) for item in (done.captured if done else ())],

@@ -39,7 +39,6 @@ from nanomem_tui.memory.recall.recall import CutItem, Question, Recall
 from nanomem_tui.memory.safety import same_words
 from nanomem_tui.memory.transfer import backfill
 from nanomem_tui.memory.turns import prompt
-from nanomem_tui.memory.turns.keeping import Keeper, PreviousTurn, redact_begin, redact_end
 from nanomem_tui.memory.turns.prompt import Exchange, NotesHeader, WorkingMemory, from_messages, from_state
 from nanomem_tui.memory.turns.request import (
     MAX_PROBLEMS,
@@ -53,6 +52,7 @@ from nanomem_tui.memory.turns.request import (
     same_message,
 )
 from nanomem_tui.memory.turns.traces import Injected, Traces, WalWriter, state_folder
+from nanomem_tui.memory.turns.turn_operation import PreviousTurn, TurnPlanner, redact_begin, redact_end
 from nanomem_tui.store.memory_store import MemoryStore
 from nanomem_tui.store.values import Hit
 
@@ -173,7 +173,7 @@ class Engine:
         self._compact_session = compact_session
         self._reach = reach
         self.traces = traces
-        self._keeper = Keeper(store, settings, traces.pending)
+        self._planner = TurnPlanner(store, settings, traces.pending)
         folder = state_folder(store.paths, settings.wal_state_dir)
         self._wal = WalWriter(folder) if settings.wal_enabled else None
         self.working = WorkingMemory(settings.short_term_turns, PENDING_LIMIT, self._restore)
@@ -293,7 +293,7 @@ class Engine:
         beyond = self._beyond_window(given, turns) if given.session_key else ()
         overruled = recall_recall.find_overruled((hit.item for hit in (*found.hits, *related)), lessons)
         items = [hit.item for hit in found.hits if hit.item.id not in overruled]
-        made = prompt.render(
+        made = prompt.memory_block(
             items,
             lessons,
             "" if "notes" in given.leave_out else self._notes.read(),
@@ -443,7 +443,7 @@ class Engine:
     def _keep_turn(self, end: TurnEnd, given: TurnInput, shown: Begun) -> Ended:
         """One operation with all that is kept; nothing in between changes the rows it starts from."""
         with self._store.snapshot.lock:
-            kept = self._keeper.plan(end, given, shown, self._before(given, shown))
+            kept = self._planner.plan(end, given, shown, self._before(given, shown))
             if kept.operation is None:
                 return kept.ended
             try:

@@ -1,7 +1,7 @@
 """Working memory (seed 000 §Architecture) and the block of memory that a turn puts before the model.
 
 `WorkingMemory` holds the last turns and pending items of each session in RAM; after a restart it is filled from the
-turn log or the transcript. `render` makes one system message, fenced, labelled as data, within two budgets: one of the
+turn log or the transcript. `memory_block` makes one system message, fenced, labelled as data, within two budgets: one of the
 retrieved memory with its frame, one of what is beside it. Memory text is hostile: nothing in it can end the fence,
 begin a heading or a line of its own, or hide a character. No part holds a secret, and what nobody judged before (notes,
 turns, pending items) is left out where it instructs the model. Writes no file.
@@ -375,7 +375,7 @@ class Block(NamedTuple):
         return len(self.text) - self.memory_chars
 
 
-def render(
+def memory_block(
     items: Sequence[Item],
     lessons: Sequence[Lesson] = (),
     notes: str = "",

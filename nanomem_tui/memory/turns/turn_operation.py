@@ -1,7 +1,8 @@
 """Keep what came of a turn, as one operation: used and captured items, lessons, mirrors, finished pending items.
 
 Owns how the parts become one operation of the agent, when it must survive a power cut, how erased text is redacted from
-a turn's traces, and the recovery of unfinished turns. Must not perform it, or decide what is worth capturing.
+a turn's traces, and the recovery of unfinished turns. Must not perform it, or decide what is worth capturing
+(`capture.py`).
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Draft:
         return [change_of(key[0], before[key], row) for key, row in self._rows.items() if row != before[key]]
 
 
-class Keeper:
+class TurnPlanner:
     """What turns of one workspace keep."""
 
     def __init__(self, store: MemoryStore, settings: Settings, pending: Pending) -> None:
