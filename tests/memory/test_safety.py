@@ -185,7 +185,7 @@ def test_a_character_of_chinese_counts_as_two():
 
 def test_recalled_text_is_never_captured_again():
     item = Item("ltm_1", "I prefer window seats")
-    block = prompt.render([item], max_chars=2400).text
+    block = prompt.memory_block([item], max_chars=2400).text
     assert is_recalled(block)
     assert is_recalled(block.split("\n", 1)[1])
     assert is_recalled(f"As you said:\n{block}")

@@ -31,7 +31,7 @@ async def ask(on, task=TASK):
 
 
 def given(on):
-    return [row.given.id for row in on.screen.table.rows if row.given is not None]
+    return [row.chunk.id for row in on.screen.table.rows if row.chunk is not None]
 
 
 def left_out(on):
@@ -59,12 +59,12 @@ async def test_a_task_shows_what_is_known_and_what_it_costs(home, size):
     async with console(home, "context", size=size) as on:
         await ask(on)
         assert {"d0", "i1"} <= set(given(on))
-        total = sum(row.given.tokens for row in on.screen.table.rows if row.given is not None)
+        total = sum(row.chunk.tokens for row in on.screen.table.rows if row.chunk is not None)
         assert f"{total:,} of 4,000 tokens" in budget(on)
         assert "the same as operational/event/" in left_out(on)[0]
         assert f"{len(given(on))} given · 1 left out" in on.text
         assert "\x1b" not in on.text
-        assert all("nginx" in row.text for row in on.screen.table.rows if row.given is not None)
+        assert all("nginx" in row.text for row in on.screen.table.rows if row.chunk is not None)
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ async def test_keys_change_the_budget_and_what_fits_it(home):
         for _ in range(5):
             await on.press("less_than_sign")
         assert "of 100 tokens" in budget(on)
-        assert len(given(on)) < len(before) or any(row.given.whole for row in on.screen.table.rows if row.given)
+        assert len(given(on)) < len(before) or any(row.chunk.whole for row in on.screen.table.rows if row.chunk)
         assert "the budget is full" in " ".join(left_out(on))
         for _ in range(5):
             await on.press("greater_than_sign")
@@ -131,7 +131,7 @@ async def test_keys_turn_tiers_off_and_on(home):
 async def test_enter_goes_to_the_record(home, id):
     async with console(home, "context") as on:
         await ask(on)
-        row = next(row for row in on.screen.table.rows if row.given is not None and row.given.id == id)
+        row = next(row for row in on.screen.table.rows if row.chunk is not None and row.chunk.id == id)
         await on.at(row.id)
         await on.press("enter")
         await on.until(lambda: on.screen.SCREEN == "trail")
@@ -144,7 +144,7 @@ async def test_enter_goes_to_the_kind_of_what_happens_now(home):
         ws.operational.push("task", {"id": "t7", "status": "active", "description": "nginx upstream"}, "web")
     async with console(home, "context") as on:
         await ask(on)
-        row = next(row for row in on.screen.table.rows if row.given is not None and row.given.id == "t7")
+        row = next(row for row in on.screen.table.rows if row.chunk is not None and row.chunk.id == "t7")
         await on.at(row.id)
         await on.press("enter")
         await on.until(lambda: on.screen.SCREEN == "tiers" and on.screen.table.cursor_id == "task")
@@ -154,11 +154,11 @@ async def test_enter_goes_to_the_kind_of_what_happens_now(home):
 async def test_enter_goes_to_the_item(home):
     async with console(home, "context") as on:
         await ask(on)
-        row = next(row for row in on.screen.table.rows if row.given is not None and row.given.kind == "item")
+        row = next(row for row in on.screen.table.rows if row.chunk is not None and row.chunk.kind == "item")
         await on.at(row.id)
         await on.press("enter")
         await on.until(lambda: on.screen.SCREEN == "items" and on.screen.table.cursor_row is not None)
-        assert on.screen.table.cursor_row.id == row.given.id
+        assert on.screen.table.cursor_row.id == row.chunk.id
 
 
 async def test_enter_in_a_detail_that_leads_nowhere_says_so(home):
@@ -166,7 +166,7 @@ async def test_enter_in_a_detail_that_leads_nowhere_says_so(home):
         ws.knowledge.add_text("# Guide\n\nnginx upstream timeouts.\n", "a colleague", "The guide")
     async with console(home, "context", size=(80, 24)) as on:
         await ask(on)
-        guide = next(row for row in on.screen.table.rows if row.given is not None and row.given.tier == "knowledge")
+        guide = next(row for row in on.screen.table.rows if row.chunk is not None and row.chunk.tier == "knowledge")
         for row_id in ("rule", guide.id):
             await on.at(row_id)
             await on.press("enter", "enter")
@@ -224,7 +224,7 @@ async def test_a_task_that_nothing_is_known_of(home):
 async def test_the_text_of_a_chunk_is_copied(home):
     async with console(home, "context") as on:
         await ask(on)
-        row = next(row for row in on.screen.table.rows if row.given is not None and row.given.id == "d0")
+        row = next(row for row in on.screen.table.rows if row.chunk is not None and row.chunk.id == "d0")
         await on.at(row.id)
         assert "chosen: reload" in on.screen.copy_text()
         await on.at("rule")

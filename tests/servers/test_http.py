@@ -254,9 +254,9 @@ def test_a_token_is_made_once_and_is_private(tmp_path):
     assert servers_http.token(file) == made
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert servers_http.matches(made, made)
-    assert not servers_http.matches("", made)
-    assert not servers_http.matches(made[:-1] + "é", made)
+    assert servers_http.token_matches(made, made)
+    assert not servers_http.token_matches("", made)
+    assert not servers_http.token_matches(made[:-1] + "é", made)
 
 
 def test_a_token_that_others_may_read_is_refused(tmp_path):

@@ -51,7 +51,7 @@ BROKEN = Known("stick", "/mnt/stick/.nanobot", "settings", None, GONE)
 def several(monkeypatch):
     """Workspaces that are the same on every machine."""
     listed = Listed((*(row.known for row in ROWS.values()), BROKEN))
-    monkeypatch.setattr(jump_dialog, "known", lambda _opened: listed)
+    monkeypatch.setattr(jump_dialog, "list_workspaces", lambda _opened: listed)
     monkeypatch.setattr(
         jump_dialog, "summary", lambda known, _opened: ROWS.get(known.name) or Summary(known, error=known.error)
     )

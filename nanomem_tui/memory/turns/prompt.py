@@ -1,10 +1,10 @@
 """Working memory (seed 000 §Architecture) and the block of memory that a turn puts before the model.
 
 `WorkingMemory` holds the last turns and pending items of each session in RAM; after a restart it is filled from the
-turn log or the transcript. `memory_block` makes one system message, fenced, labelled as data, within two budgets: one of the
-retrieved memory with its frame, one of what is beside it. Memory text is hostile: nothing in it can end the fence,
-begin a heading or a line of its own, or hide a character. No part holds a secret, and what nobody judged before (notes,
-turns, pending items) is left out where it instructs the model. Writes no file.
+turn log or the transcript. `memory_block` makes one system message, fenced, labelled as data, within two budgets: one
+of the retrieved memory with its frame, one of what is beside it. Memory text is hostile: nothing in it can end the
+fence, begin a heading or a line of its own, or hide a character. No part holds a secret, and what nobody judged
+before (notes, turns, pending items) is left out where it instructs the model. Writes no file.
 """
 
 from __future__ import annotations

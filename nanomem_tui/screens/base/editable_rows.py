@@ -357,7 +357,7 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
             undone = [(" taken back", "warn")] if entry.undone else []
             who = (f"{one_line(operation.who, WHO)} ", "accent")
             blocks.append(Spans(((f"{when} ", "dim"), who, (operation.label, ""), *undone), 2))
-            for change in operation.of(row.id):
+            for change in operation.changes_of(row.id):
                 blocks += _before_and_after(change)
         return blocks
 
