@@ -3,8 +3,8 @@
 VENV := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 PYTEST := $(PYTHON_IN_VENV) -m pytest
-# Some tests wait for a program or a screen: one more than there are cores.
-SIDE_BY_SIDE := -n 3 --dist worksteal
+# Many tests wait for a program or a screen: two more than there are cores.
+SIDE_BY_SIDE := -n 4 --dist worksteal
 # The files that have tests with a mark, so that the others need not be read.
 marked = $$(grep -rlw --include='test_*.py' 'mark.$(1)' tests)
 INSTALL := scripts/venv.sh
@@ -88,7 +88,7 @@ crash-long: $(VENV)/.dev .peers/vectors/.done ## every writer killed, its disk f
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "long and not vectors" --timeout 0
 	.peers/vectors/bin/python -m pytest -q -m "long and vectors" --timeout 0
 
-slow: $(VENV)/.dev ## the tests that take almost half a second or more each
+slow: $(VENV)/.dev ## the tests that take a quarter of a second or more each
 	$(PYTEST) -q $(SIDE_BY_SIDE) $(call marked,slow) -m "slow and not crash and not vectors and not long"
 
 drawn: $(VENV)/.dev ## ten times the drawn examples, others each time

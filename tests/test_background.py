@@ -7,6 +7,8 @@ from nanomem_tui.background import undo_state
 from nanomem_tui.core.errors import NothingToDo
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.slow
+
 MANY = 12
 
 

@@ -166,6 +166,7 @@ def test_any_text_is_read_and_its_lines_are_lines_of_it(source):
             assert all("\x1b" not in piece.text and "\x00" not in piece.text for piece in block.pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", ["<a x ", "<a", "<!--", "<nav>", "<title>"])
 def test_markup_that_never_ends_takes_no_longer_than_its_length(begun):
     began = time.process_time()

@@ -78,6 +78,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_ten_times_the_input_is_nowhere_near_a_hundred_times_the_work(case):
     make, read = CASES[case]

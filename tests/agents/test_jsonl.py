@@ -18,6 +18,7 @@ JSON = st.recursive(
 OBJECTS = st.dictionaries(TEXT, JSON, max_size=4)
 
 
+@pytest.mark.slow
 @given(st.lists(OBJECTS, max_size=6))
 def test_what_is_dumped_is_read_again(values):
     records = parse_jsonl(b"".join(map(dump_line, values)), "f")

@@ -59,6 +59,7 @@ def test_a_workspace_of_an_agent_that_is_not_on_the_path_is_told(nanomem, sample
     assert "--agent" in out
 
 
+@pytest.mark.slow
 def test_two_hyphens_and_nothing_at_all_are_understood(nanomem):
     assert json.loads(nanomem("run", "--", "agent", "--classic")[1])["argv"] == ["agent", "--classic"]
     assert json.loads(nanomem("run")[1])["argv"] == ["agent"]

@@ -107,6 +107,7 @@ def test_an_interrupted_restore_is_told_by_the_doctor(run, made):
     assert "`nanomem backup restore B` takes it back, and what was changed since" in told.out
 
 
+@pytest.mark.slow
 def test_a_restore_that_was_interrupted_at_its_end_is_ended_by_the_next_one(run, made):
     mark = made.with_name("restoring.json")
     told = {"archive": str(made), "before": "B", "at": "2026-05-01T10:00:00Z"}

@@ -35,6 +35,7 @@ def completed(workspace):
     return partial(asked, workspace)
 
 
+@pytest.mark.slow
 def test_commands_options_screens_and_settings_are_completed(completed):
     assert {"consolidate", "context", "config", "completion"} <= set(completed("co"))
     assert "--dry-run" in completed("memory", "compact", "--d")

@@ -58,6 +58,7 @@ def test_a_preview_shows_each_fact_with_its_words_and_changes_nothing(workspace,
     assert body["proposals"][0]["evidence"]["session_key"] == "cli:direct"
 
 
+@pytest.mark.slow
 def test_yes_keeps_all_and_there_is_nothing_new_then(workspace, run):
     done = run("crystallize", "--yes", "--json")
     assert done.code == 0

@@ -152,6 +152,7 @@ def test_what_was_to_be_remembered_of_a_long_message_waits_for_a_person(workspac
     assert run("memory", "search", "--query", "boat", "--json").json == []
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 def test_an_emptied_index_is_named_and_made_anew(run, home):
     database = home("ramfirst").parent / "nanomem" / "nanomem.db"

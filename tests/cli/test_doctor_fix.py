@@ -69,6 +69,7 @@ def test_all_of_it_is_put_right_and_kept_as_it_was(run, broken):
     assert "nothing that can be put right" in run("doctor", "--fix").out
 
 
+@pytest.mark.slow
 def test_the_backup_takes_it_back(run, broken):
     files = ("memory/history.jsonl", "memory/.dream_cursor", "USER.md", ".git/index.lock")
     before = {name: (broken / name).read_bytes() for name in files}
@@ -78,6 +79,7 @@ def test_the_backup_takes_it_back(run, broken):
     assert {name: (broken / name).read_bytes() for name in files[:3]} == {name: before[name] for name in files[:3]}
 
 
+@pytest.mark.slow
 def test_the_log_tells_of_it_and_undo_names_the_backup(run, broken):
     told = run("doctor", "--fix", "--yes").out
     backup = next(line for line in told.splitlines() if "takes it back" in line).split("`")[1].split()[-1]
@@ -163,6 +165,7 @@ def test_a_counter_that_no_archive_ever_reached_is_set_back(run, home):
     assert b"99999999999" in quarantined(workspace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["copies", "backups"])
 def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(name, run, home):
     workspace = home("nb035")
@@ -180,6 +183,7 @@ def test_a_file_in_the_place_of_a_folder_of_ours_is_moved_away(name, run, home):
     assert run("memory", "search", "tea").out
 
 
+@pytest.mark.slow
 def test_a_damaged_database_is_told_once_and_made_anew(run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
@@ -257,6 +261,7 @@ def test_a_snapshot_that_ends_in_the_middle_is_written_anew_from_what_is_known(r
     assert "LTM_SNAPSHOT.json: the file ends" not in run("doctor").out
 
 
+@pytest.mark.slow
 def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo_brings_it_back(run, home):
     workspace = home("nb035")
     path = max((workspace.parent / "sessions").glob("*/*.jsonl"), key=lambda one: one.stat().st_size)

@@ -161,6 +161,7 @@ def ready(workspace):
     add_history(workspace, *(f"- [durable] {fact}" for fact in facts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [["--run-dream"], ["dream", "run"]])
 def test_a_dream_says_what_it_read_and_changed_and_is_undone(line, nb035, run):
     ready(nb035)
@@ -304,6 +305,7 @@ def test_restore_alone_lists_the_dreams(nb035, run):
     assert len(run("dream", "restore").out.splitlines()) == 21
 
 
+@pytest.mark.slow
 def test_both_sides_of_a_conflict_and_the_single_edits_are_shown(nb035, run):
     rows = run("dream", "restore", "--json").json
     plans = [run("dream", "restore", row["sha"], "--dry-run", "--json").json for row in rows]

@@ -186,6 +186,7 @@ def test_what_is_not_near_stands_under_a_line_of_its_own(place, run):
     assert "Not near" not in run("facts", "search", "jazz", "--domain", "Work").out
 
 
+@pytest.mark.slow
 def test_memory_search_is_the_tool_of_that_name_where_one_of_its_options_stands(place, run):
     tea = run("memory", "add", "--text", "Drinks green tea every morning", "--json").json["item"]["id"]
     hits = run("memory", "search", "--meaning", "favourite hot drink", "--json").json

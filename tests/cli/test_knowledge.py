@@ -41,6 +41,7 @@ def test_the_pages_that_the_readme_names_are_read_with_the_package_alone(place, 
         assert f"From      {one['source']}" in run("knowledge", "show", one["id"]).out
 
 
+@pytest.mark.slow
 def test_they_are_read_before_there_is_a_workspace(place, run, monkeypatch):
     missing = place / "nobody" / "workspace"
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(missing))
@@ -129,6 +130,7 @@ def test_who_took_everything_away_is_not_asked_again(packaged, run):
     assert run("knowledge", "list").err == ""
 
 
+@pytest.mark.slow
 def test_our_own_pages_answer_only_who_asks_for_them(place, run):
     run("knowledge", "add", "--man", "nginx")
     nothing = run("knowledge", "search", "quarantined until a person accepts")
@@ -158,6 +160,7 @@ def test_a_man_page_is_added_and_found_with_its_place(place, run):
     assert run("knowledge", "add", "--man", "nginx").out == "1 document is as before\n"
 
 
+@pytest.mark.slow
 def test_a_solution_a_page_and_a_folder_are_added_at_once_and_undone_at_once(place, run):
     (place / "notes").mkdir()
     (place / "notes" / "a.md").write_text("# Notes\n\nWords.\n")
@@ -184,6 +187,7 @@ def test_a_document_is_shown_and_taken_away(place, run):
     assert run("knowledge", "show", "nginx(8)").code == 2
 
 
+@pytest.mark.slow
 def test_a_sync_reads_again_what_changed(place, run):
     run("knowledge", "add", "--man", "nginx")
     assert run("knowledge", "sync").out == "1 document is as before\n"

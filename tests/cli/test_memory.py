@@ -377,6 +377,7 @@ def test_at_a_terminal_a_person_is_asked(answer, code, left, ramfirst, run, monk
     assert len(ids(run)) == left
 
 
+@pytest.mark.slow
 def test_compact_tells_what_goes_and_why(ramfirst, run):
     looked = run("memory", "compact", "--max-items", "20", "--dry-run", "--json").json
     assert (looked["operation"], looked["kept"], looked["max_items"]) == (None, 20, 20)
@@ -475,6 +476,7 @@ def test_a_lesson_is_added_corrected_and_deleted(ramfirst, run):
     assert lesson["id"] not in lesson_ids(run)
 
 
+@pytest.mark.slow
 def test_lessons_are_compacted_and_reset_and_come_back(ramfirst, run):
     looked = run("memory", "lessons", "compact", "--max-lessons", "10", "--dry-run", "--json").json
     assert (looked["kept"], len(looked["removed"])) == (10, 51)
@@ -492,6 +494,7 @@ def test_lessons_are_compacted_and_reset_and_come_back(ramfirst, run):
 # -- hostile text -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_hostile_text_never_reaches_the_terminal_and_keeps_its_value(ramfirst, run):
     made = run("memory", "add", "--text", HOSTILE, "--json")
     item = made.json["item"]

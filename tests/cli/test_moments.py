@@ -92,6 +92,7 @@ def test_a_rehearsal_says_what_each_row_would_be(told, run):
     assert any(line.startswith(f"  - item {told['bird']}") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_list_names_moments_that_the_other_commands_know(told, run):
     found = run("moments", "list", "--json").json
     kinds = [one["kind"] for one in found]

@@ -24,6 +24,7 @@ def test_what_would_be_done_is_told_and_nothing_is(run, upgraded):
     assert len(run("session", "rescue", "--dry-run", "--json").json["sessions"]) == 8
 
 
+@pytest.mark.slow
 def test_all_come_back_and_undo_takes_it_back(run, upgraded):
     hidden = "the agent does not find session"
     assert "session rescue" in run("doctor").out
@@ -52,6 +53,7 @@ def test_a_turn_in_flight_holds_its_session_back(run, upgraded):
     assert run("session", "rescue", "--dry-run").code == 2
 
 
+@pytest.mark.slow
 def test_one_that_does_not_say_whose_it_is_is_promised_to_nobody_and_a_person_says_it(run, upgraded):
     run("session", "rescue", "--yes")
     lines = b'{"_type": "metadata", "created_at": "2026-01-01"}\n{"role": "user", "content": "where was I?"}\n'

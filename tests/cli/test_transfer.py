@@ -205,6 +205,7 @@ def test_a_deleted_item_is_listed_and_restored(ramfirst, run):
     assert run("memory", "restore", "none").code == 2
 
 
+@pytest.mark.slow
 def test_what_is_expired_is_pruned_when_asked(workspace, samples, run):
     run("memory", "import", samples / "ftswal/home/.nanobot/memory/longterm.db", "--yes")
     with time_machine.travel("2026-06-20T00:00:00+00:00", tick=False):

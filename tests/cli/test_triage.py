@@ -158,6 +158,7 @@ def test_alone_it_tells_what_it_can_do(workspace, run):
     assert "--apply-rules" in run("triage").out
 
 
+@pytest.mark.slow
 def test_what_leaks_is_listed_and_goes_where_it_belongs_without_a_scope(tmp_path, run, monkeypatch):
     from tests.review.test_scopes import put
 

@@ -243,6 +243,7 @@ class TestSamples:
         assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_a_long_history_is_blamed_again_after_a_change(workspace):
     dreamt(workspace)
     lines = ["# Long-term Memory"]

@@ -61,6 +61,7 @@ def archived(ws, key=KEY):
     return ws.sessions.get(key).last_archived
 
 
+@pytest.mark.slow
 def test_a_session_of_ours_over_its_budget_is_archived_after_a_turn(ws, place):
     told(ws, range(5))
     ws.consolidate_if_due()

@@ -459,6 +459,7 @@ def test_sessions_of_real_agents(sample_copy):
     assert now == before
 
 
+@pytest.mark.slow
 def test_where_an_older_release_keeps_its_sessions(sample_copy):
     workspace = sample_copy("v0_1_5") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:

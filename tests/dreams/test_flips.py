@@ -50,6 +50,7 @@ def test_what_reverses_its_entry_or_is_of_another_is_not_written(case):
     assert case.why
 
 
+@pytest.mark.slow
 def test_most_honest_edits_are_written_without_a_look():
     honest = [case for case in CASES if case.verdict == "write"]
     written = [case for case in honest if not case.why]

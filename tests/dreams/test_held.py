@@ -25,6 +25,7 @@ def test_a_line_with_a_secret_or_too_long_waits_for_a_person(content, new, why):
     assert not any(secret in held.edit.new for secret in ("a1B2c3D4e5F6", "hunter2", "toor"))
 
 
+@pytest.mark.slow
 def test_a_line_that_no_file_takes_waits_in_parts_that_miss_nothing():
     text = " ".join(f"The user likes figs of sort {number}." for number in range(200)) + " " + "y" * 3000
     held = dream(f"- [permanent] {text}").refused

@@ -20,6 +20,7 @@ def git(workspace, *words):
     return subprocess.run(["git", *words], cwd=workspace, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_each_version_holds_what_git_says(workspace):
     shas = git(workspace, "rev-list", "--first-parent", "HEAD").split()
     with open_workspace(workspace) as ws:

@@ -45,6 +45,7 @@ def test_the_next_twenty_are_those_of_the_next_dream(on):
     assert [on.dreams.run().read for _ in range(3)] == [20, 20, 10]
 
 
+@pytest.mark.slow
 def test_edits_beyond_the_limit_wait_for_a_person_and_the_batch_is_read(on):
     many = "\n".join(f"- User likes {thing}" for thing in (*THINGS[:1], *THINGS[2:], *MORE[:21]))
     on.remember(marked(many), "- [permanent] User likes figs most of all", first=21)

@@ -78,6 +78,7 @@ def test_an_outlier_that_the_agent_has_read_to_hides_nothing_behind_it(folder):
     assert held(folder) == [FACTS[2], FACTS[3], FACTS[4]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cursors", [(1, 2, 3, 2, 4), (5, 6, 7, 1, 2), (3, 3, 3), (1, 2, 2, 3), (9, 1, 8, 2, 7, 3)])
 @pytest.mark.parametrize("size", [1, 2, 20])
 def test_every_entry_is_read_whatever_the_numbers_and_the_batch(cursors, size, folder):

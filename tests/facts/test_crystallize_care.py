@@ -98,6 +98,7 @@ ENDED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "text", "fact"), ENDED, ids=lambda one: one[:20])
 def test_that_a_fact_is_so_no_longer_waits_in_the_inbox(before, text, fact, talked, workspace):
     ws = talked(cli_direct=[before])

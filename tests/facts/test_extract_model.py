@@ -222,6 +222,7 @@ def test_a_model_that_knows_no_schema_and_nothing_to_ask_about(endpoint, talked)
     assert len(server.asked) == asked
 
 
+@pytest.mark.slow
 def test_many_messages_are_asked_about_in_several_questions(endpoint, monkeypatch, talked):
     def echo(asked):
         shape = asked.body["response_format"]["json_schema"]["schema"]["properties"]["facts"]["items"]

@@ -335,6 +335,7 @@ def test_a_value_ends_where_the_sentence_goes_on():
     assert list(found.values()) == [["Berlin"], ["Berlin"], ["Dune"], ["Берлине"], ["北京"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

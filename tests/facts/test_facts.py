@@ -179,6 +179,7 @@ def test_facts_of_different_chats_are_not_merged(ws):
         ws.facts.merge([one.id, two.id], into=one.id)
 
 
+@pytest.mark.slow
 def test_many_writers_of_one_fact_all_succeed(place):
     with open_workspace(place) as ws:
         ws.items.add("the memory is begun")

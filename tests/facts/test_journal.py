@@ -89,6 +89,7 @@ def test_an_entry_is_found_by_the_beginning_of_its_id(ws):
         ws.journal.get("item_1")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_an_entry_is_refused_and_nothing_is_kept(ws):
     for text, day in (
         (" \n", ""),

@@ -183,6 +183,7 @@ def test_nothing_to_look_for_is_told(ws):
         searching(ws, Meaning(ws))("  ")
 
 
+@pytest.mark.slow
 def test_the_workspace_has_it_and_finds_by_real_meaning(ws):
     found = ws.memory_search("who fixes a leaking pipe")
     assert found.results[0].text == "plumber: Ivan"

@@ -219,6 +219,7 @@ with open_workspace(sys.argv[1]) as ws:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_processes_that_add_at_the_same_time_add_up(place, known):
     if known:

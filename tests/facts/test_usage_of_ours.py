@@ -51,6 +51,7 @@ def test_a_dry_run_changes_no_byte_and_a_proposal_for_review_is_counted(workspac
         assert [row[:2] for row in counted(ws)] == [("dream", 3000)]
 
 
+@pytest.mark.slow
 def test_dreams_of_the_rules_cost_nothing_and_are_not_counted(workspace):
     with open_workspace(workspace) as ws:
         ws.dream.run(dreamer="rules", max_batch_size=1)

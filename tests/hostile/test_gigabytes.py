@@ -90,6 +90,7 @@ def test_one_that_grows_while_it_is_read_ends_too(tmp_path):
         files.read_all(file, path, 99)
 
 
+@pytest.mark.slow
 def test_the_library_says_it_as_well(workspace):
     planted(workspace, gigabytes, "USER.md")
     with open_workspace(workspace) as ws, pytest.raises(NanomemError, match="more than"):

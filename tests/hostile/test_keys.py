@@ -156,6 +156,7 @@ def test_two_chats_never_share_a_log(place):
             assert said == [words], key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 def test_an_id_file_of_the_agent_that_is_a_path_is_none(place, key):
     agent = next(place.rglob("workspace")).parent

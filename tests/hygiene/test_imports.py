@@ -63,6 +63,7 @@ def workspace(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_layers_hold():
     program = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([program, "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -105,6 +106,7 @@ def test_reading_our_own_database_goes_through_the_driver(tmp_path, workspace, c
     assert loaded(tmp_path, "--workspace", str(workspace), *command, "--json") & set(UNREAD) == set()
 
 
+@pytest.mark.slow
 def test_a_package_that_is_missing_is_named_in_one_line(tmp_path, workspace):
     (tmp_path / "packages").mkdir()
     (tmp_path / "packages" / "sqlmodel.py").write_text(

@@ -175,6 +175,7 @@ def test_an_entry_holds_what_it_says_plainly(entry, line):
     assert holds(entry, line) > 0.5
 
 
+@pytest.mark.slow
 def test_the_packs_are_made_of_what_is_taught():
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "language" / "teach_pairs.py", "--check"],

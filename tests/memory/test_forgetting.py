@@ -28,6 +28,7 @@ KNOWN = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("message", "meant"),
     [

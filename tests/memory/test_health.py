@@ -440,11 +440,13 @@ def findings(home):
         return [problem for problem in ws.doctor() if "SQLite" not in problem.what]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 def test_a_sound_database_has_no_finding(home, database):
     assert findings(home) == []
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 def test_a_database_from_a_newer_version(home, database):
     with sqlite3.connect(database) as connection:
@@ -455,6 +457,7 @@ def test_a_database_from_a_newer_version(home, database):
     assert "99" in problem.what
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize("damage", [b"\0" * 4096, b"not a database at all, but long enough to look like one" * 90])
 @pytest.mark.parametrize("offset", [0, 8192])
@@ -471,6 +474,7 @@ def test_a_damaged_foreign_database(sample_copy):
     assert "cannot read" in one(report(home), "memory/longterm.db").what
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 def test_files_of_ours_that_others_can_read(home, database):
     database.chmod(0o644)
@@ -481,6 +485,7 @@ def test_files_of_ours_that_others_can_read(home, database):
     assert all("chmod" in problem.fix for problem in findings(home))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("what lies beside the file")
 def test_links_in_our_own_folder(home, database, tmp_path):
     (database.parent / "ledger").symlink_to(tmp_path)
@@ -511,6 +516,7 @@ def test_a_bare_workspace_can_be_examined(tmp_path):
     assert report(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("the file itself")
 @pytest.mark.parametrize(
     ("statement", "told"),

@@ -147,6 +147,7 @@ MINE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*QUOTED, *LOGS])
 def test_nothing_that_others_said_becomes_active(ws, text):
     turn(ws, text)
@@ -183,6 +184,7 @@ def test_what_stands_beside_a_quotation_is_kept(ws):
     assert sorted(known) == ["I live in Porto.", "I prefer short mails."]
 
 
+@pytest.mark.slow
 def test_a_message_of_nothing_but_marks_takes_no_long():
     started = time.process_time()
     for text in ("'a " * 30_000, '"' * 90_000, "“" * 90_000, "a' " * 30_000, "Eve: x\n" * 20_000, " " * 90_000 + "x"):

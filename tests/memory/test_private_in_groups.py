@@ -84,6 +84,7 @@ def test_what_a_person_put_into_their_scope_by_hand_is_given_in_groups(ws):
     assert FACT in given(ws, "telegram", "-100123", "42")
 
 
+@pytest.mark.slow
 def test_facts_of_a_private_chat_are_not_listed_for_a_group(ws):
     told(ws, "telegram", "42", "42")
     group, private = Audience("telegram", "-100123", "42"), Audience("telegram", "42", "42")

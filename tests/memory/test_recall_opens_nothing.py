@@ -11,6 +11,8 @@ import pytest
 from tests.memory import only_computing
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, os, sys

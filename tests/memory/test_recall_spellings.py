@@ -120,6 +120,7 @@ def test_the_small_words_with_accents_are_kept_as_they_are_read_too():
 KEY = "The cellar key hangs behind the boiler"
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_an_index_of_an_older_version_is_made_anew_in_the_background_and_recall_answers_meanwhile(
     tmp_path,

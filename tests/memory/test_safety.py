@@ -122,6 +122,7 @@ def test_the_memories_of_real_agents_raise_no_alarm(samples):
     assert [text[:200] for text in texts if injection.reason(text)] == []
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_looked_at_in_a_moment():
     for text in (
         "a1" * 500_000,

@@ -263,6 +263,7 @@ def test_the_same_beginning_of_a_key_again_and_again_takes_time_in_proportion():
     assert time.process_time() - started < 6
 
 
+@pytest.mark.slow
 def test_a_text_of_nothing_but_secrets_takes_time_in_proportion():
     text = "".join(f"my pin {number:08} ghp_{LETTERS}{number:08}, " for number in range(20_000))
     started = time.process_time()

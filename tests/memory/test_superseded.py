@@ -40,6 +40,7 @@ def test_no_profile_recalls_it(ws, profile):
         assert OLD not in texts
 
 
+@pytest.mark.slow
 def test_no_turn_context_or_tool_is_given_it(ws):
     block = ws.engine.preview(turn_input(said(ASKED))).block
     context = ws.context.block(ws.context.assemble(ASKED, 2_000))

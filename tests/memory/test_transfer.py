@@ -37,6 +37,7 @@ def listing(folder):
     }
 
 
+@pytest.mark.slow
 def test_the_samples_are_imported_whole(samples, ws):
     before = listing(samples)
     expected = {
@@ -63,6 +64,7 @@ def test_a_preview_changes_nothing(samples, ws):
     assert ws.log() == []
 
 
+@pytest.mark.slow
 def test_undo_takes_back_the_whole_import_and_it_can_be_made_again(samples, ws):
     source = samples / "ramfirst/home/.nanobot"
     ws.transfer.run(ws.transfer.preview(source))
@@ -154,6 +156,7 @@ def test_a_database_that_the_settings_name_twice_is_one(sample_copy):
         assert len(ws.status()["foreign"]) == len(ws.transfer.candidates()) == 1
 
 
+@pytest.mark.slow
 def test_rows_whose_import_was_taken_back_are_foreign_again(sample_copy):
     workspace = sample_copy("ftswal") / "home" / ".nanobot" / "workspace"
     with open_workspace(workspace) as ws:
@@ -196,6 +199,7 @@ def test_who_hears_how_far_an_import_is_can_end_it_before_it_is_recorded(other, 
     assert len(ws.log()) == 1
 
 
+@pytest.mark.slow
 def test_the_doctor_looks_at_the_source_that_the_settings_name(tmp_path, sample_copy):
     database = sample_copy("ftswal") / "home" / ".nanobot" / "memory" / "longterm.db"
     home = make_home(tmp_path, config={"memory": {"dbPath": str(database)}})

@@ -62,6 +62,7 @@ def stored(path):
         return {name: sorted(row[1:] for row in connection.execute(f"SELECT * FROM {name}")) for name in TABLES}
 
 
+@pytest.mark.slow
 def test_everything_in_it_is_found_afterwards(ws, samples):
     path = samples / CRYSTAL
     plan = imported(ws, path)
@@ -89,6 +90,7 @@ def test_everything_in_it_is_found_afterwards(ws, samples):
         assert sum(info.messages for info in again.sessions.list()) == 360
 
 
+@pytest.mark.slow
 def test_it_is_one_operation_that_is_taken_back_and_made_again(ws, samples):
     imported(ws, samples / CRYSTAL)
     (entry,) = ws.log()
@@ -102,6 +104,7 @@ def test_it_is_one_operation_that_is_taken_back_and_made_again(ws, samples):
     assert len(ws.transfer.records()) == 435
 
 
+@pytest.mark.slow
 def test_a_killed_import_is_whole_or_not_there(workspace, samples):
     ws = open_workspace(workspace)
     plan = ws.transfer.preview(samples / CRYSTAL)
@@ -115,6 +118,7 @@ def test_a_killed_import_is_whole_or_not_there(workspace, samples):
         assert ws.transfer.preview(samples / CRYSTAL).counts["same"] == 526
 
 
+@pytest.mark.slow
 def test_what_a_person_changed_or_deleted_stays_so(ws, source):
     imported(ws, source)
     fact, other = ws.facts.all()[:2]
@@ -141,6 +145,7 @@ def test_what_a_person_changed_or_deleted_stays_so(ws, source):
     assert {entry.row.id for entry in back.todo} == {other.id, gone.id, reflection.id}
 
 
+@pytest.mark.slow
 def test_a_database_that_went_on_brings_what_is_new(ws, source):
     imported(ws, source)
     change(
@@ -308,6 +313,7 @@ def test_equal_words_in_two_domains_are_two_facts(ws, tmp_path):
     assert {(fact.domain, fact.key, fact.value) for fact in ws.facts.all()} == {("Home", "k", "v"), ("Work", "k", "v")}
 
 
+@pytest.mark.slow
 def test_export_and_import_again_give_the_same(ws, samples, tmp_path):
     imported(ws, samples / CRYSTAL)
     made = ws.transfer.export("facts-db", tmp_path / "back.db")
@@ -383,6 +389,7 @@ def test_the_secret_of_a_fact_is_kept_nowhere(ws, tmp_path):
     assert not any(key.encode() in path.read_bytes() for path in files)
 
 
+@pytest.mark.slow
 def test_a_database_in_the_home_is_listed_until_it_is_imported(sample_copy):
     home = sample_copy("crystal") / "home" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)

@@ -70,6 +70,7 @@ def unique(found):
     return list({row.id: row for row in found}.values())
 
 
+@pytest.mark.slow
 @given(st.lists(items(), max_size=5).map(unique), st.lists(lessons(), max_size=3).map(unique))
 def test_every_field_survives_our_own_file(some, learned):
     reading = jsonl.read(jsonl.dump(some, learned, WORKSPACE), "x", WORKSPACE)

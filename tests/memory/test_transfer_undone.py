@@ -16,6 +16,7 @@ def restored(ws, path):
     ws.transfer.run(ws.transfer.preview(path, restore=True))
 
 
+@pytest.mark.slow
 def test_an_import_is_undone_after_what_it_restored(ws, samples):
     path = samples / CRYSTAL
     imported(ws, path)
@@ -58,6 +59,7 @@ def test_a_time_given_anew_is_in_no_undos_way(ws, tmp_path, monkeypatch):
     assert ws.facts.all() == []
 
 
+@pytest.mark.slow
 def test_what_an_undone_restore_leaves_is_no_foreign_row(sample_copy):
     home = sample_copy("crystal") / "home" / ".nanobot"
     (home / "workspace" / "memory").mkdir(parents=True)

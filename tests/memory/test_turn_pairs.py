@@ -155,6 +155,7 @@ def test_three_processes_in_one_chat(workspace):
         assert not [problem for problem in ws.doctor() if "question" in problem.what or "never ended" in problem.what]
 
 
+@pytest.mark.slow
 def test_a_turn_that_another_process_closed_cannot_be_ended_again(workspace):
     closings = {"has ended": {"assistant": "Noted."}, "was declined": {"declined": True}}
     turns = {}

@@ -29,6 +29,7 @@ def test_every_kind_is_known_by_its_shape():
     assert {*SECRETS, "e-mail address", "telephone number"} <= set(kinds()), "those two are personal, and no secret"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(SECRETS))
 def test_none_of_them_lies_open_after_a_turn(kind, tmp_path):
     home = make_home(tmp_path, items=0, lessons=0)

@@ -113,6 +113,7 @@ def test_undo_and_redo_bring_nothing_back(data, run):
     assert "tea is black" in said(run)
 
 
+@pytest.mark.slow
 def test_a_repair_brings_nothing_back(data, run):
     planted_in(data, run)
     assert run("forget", "--text", planted.TEXT, "--yes").code == 0
@@ -126,6 +127,7 @@ def test_a_repair_brings_nothing_back(data, run):
     assert planted.outside_git(data) == []
 
 
+@pytest.mark.slow
 def test_an_import_brings_nothing_back(data, run, tmp_path):
     planted_in(data, run)
     exported = tmp_path / "exported.jsonl"
@@ -147,6 +149,7 @@ def test_a_backup_brings_nothing_back(data, run):
     assert "tea is black" in said(run)
 
 
+@pytest.mark.slow
 def test_a_process_that_had_it_in_ram_writes_nothing_of_it(data, run, opened):
     added, _ = planted_in(data, run)
     other = opened()

@@ -106,6 +106,7 @@ def test_the_keys_that_an_agent_needs_are_never_masked(home, run):
     assert "config.json (line 1): OpenAI key" in run("scrub").out
 
 
+@pytest.mark.slow
 def test_a_text_to_forget_too_and_no_picture_is_touched(scattered, run):
     picture = scattered / "p.png"
     picture.write_bytes(b"\x89PNG\0" + SECRET.encode())
@@ -136,6 +137,7 @@ def test_of_a_word_that_stands_in_any_picture_nothing_is_said(workspace, run):
     assert "p.png" not in run("forget", "--text", "Ana", "--yes").out
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_is_named(scattered, run):
     with (scattered / "large.log").open("wb") as file:
         file.truncate((16 << 20) + 1)
@@ -166,6 +168,7 @@ def test_a_link_that_leads_out_of_the_memory_is_named(home, run, tmp_path):
     assert "purple giraffe" in outside.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lines", "said"), [(1, "1 time in 1 place"), (2, "2 times in 1 place")])
 def test_a_receipt_counts_in_plain_english(home, run, lines, said):
     with (home("nb035") / "USER.md").open("a") as file:

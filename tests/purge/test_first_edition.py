@@ -48,6 +48,7 @@ def test_a_dry_run_tells_of_a_memory_of_the_first_edition_and_does_not_take_it_o
     assert first_edition_contents.is_first_edition(data / "nanomem.db")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_taken_over", [False, True])
 def test_no_byte_of_a_text_is_left_and_what_was_kept_of_before_goes_with_it(old, run, is_taken_over):
     data = old("exchanging")

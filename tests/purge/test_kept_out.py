@@ -12,6 +12,8 @@ from nanomem_tui.purge import run
 from tests.cli.conftest import Result
 from tests.purge import planted
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Result]
 Turn = Callable[..., Any]
 SAID = "I decided to move to Vantablack Street next month"

@@ -30,6 +30,7 @@ def taught(run, monkeypatch):
     return turn
 
 
+@pytest.mark.slow
 def test_the_lessons_of_a_person_go_and_reach_nobody(workspace, run, taught):
     assert [one["what"] for one in taught("mallory", WRONG)["lessons"]] == ["learned"]
     assert [one["what"] for one in taught("ana", "No, that is wrong, tea is green")["lessons"]] == ["learned"]
@@ -52,6 +53,7 @@ def test_what_another_taught_since_in_the_same_words_is_theirs(workspace, run, t
     assert "Quxwhalery" in run("memory", "lessons", "list", "--json").out
 
 
+@pytest.mark.slow
 def test_a_lesson_of_an_agent_that_names_a_person_goes_from_its_file(home, run):
     lessons = home("ramfirst") / "memory" / "LESSONS.jsonl"
     before = [json.loads(line) for line in lessons.read_text().splitlines()]

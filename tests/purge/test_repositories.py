@@ -122,6 +122,7 @@ def test_a_git_that_is_a_file_is_told_as_not_looked_through(workspace, run):
     assert "Could not be looked through: .git: a .git that is no folder" in told.out
 
 
+@pytest.mark.slow
 def test_the_command_that_is_named_takes_all_of_it_out(workspace, run, tmp_path):
     stashed(workspace)
     only_logged(workspace)

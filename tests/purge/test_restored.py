@@ -105,6 +105,7 @@ def test_the_same_key_is_one_list(paths):
     assert kept.others == ()
 
 
+@pytest.mark.slow
 def test_that_the_backup_of_before_holds_what_an_agent_wrote_again_is_said(workspace, run):
     assert run("forget", "--text", "red hat", "--yes").code == 0
     (workspace / "memory" / "MEMORY.md").write_text("# M\n")

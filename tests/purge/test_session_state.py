@@ -53,6 +53,7 @@ def test_the_turns_of_a_person_go_whole_and_those_of_others_stay(workspace, run,
     assert len(run("turn", "list", "--json").json) == 1  # the end of a turn does not stay without its beginning
 
 
+@pytest.mark.slow
 def test_a_turn_of_hers_that_was_recovered_waits_no_longer(workspace, run, turn):
     turn("mallory", "Please paint the submarine Ozymandias.", do=("begin",))
     turn("alice", "Please make some tea.", do=("begin",))
@@ -128,6 +129,7 @@ def test_a_session_with_turns_is_forgotten_at_once(workspace, run, turn):
     assert planted.outside_git(workspace.parent, "telegram:7") == []
 
 
+@pytest.mark.slow
 def test_a_session_of_the_same_file_name_stays(workspace, run):
     path = workspace / "memory" / "session-state" / "telegram_7_7.md"
     path.parent.mkdir(exist_ok=True)

@@ -81,6 +81,7 @@ def test_a_rehearsal_names_all_that_goes_where_there_is_no_database_yet(home, ru
     assert sum(len(lines) for where, lines in said.items() if "AUDIT" not in where) == len(own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", [("--session", "nope:1"), ("--person", "nobody")])
 def test_a_name_that_nothing_says_is_no_success(wish, home, run):
     home("nb035")
@@ -108,6 +109,7 @@ def test_what_was_forgotten_before_is_no_unknown_name(home, run):
     assert run("forget", "--again", "--yes").code == 0
 
 
+@pytest.mark.slow
 def test_who_is_named_in_a_conversation_alone_is_known(home, run):
     session = next((home("nb035").parent / "sessions").rglob("*.jsonl"))
     with session.open("a") as file:

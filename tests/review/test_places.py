@@ -38,6 +38,7 @@ def test_every_kind_of_thing_is_found(workspace):
         assert (found.places[0].kind, found.places[0].part, found.places[0].row) == ("record", "goal", goal.id)
 
 
+@pytest.mark.slow
 def test_an_id_finds_its_row_and_words_in_its_middle_do_not_hide_a_beginning(workspace):
     with open_workspace(workspace) as ws:
         row = ws.items.all()[3]

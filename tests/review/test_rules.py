@@ -136,6 +136,7 @@ def test_the_pattern_of_a_pattern_is_itself(why):
     assert pattern_of(pattern_of(why)) == pattern_of(why)
 
 
+@pytest.mark.slow
 def test_each_finding_is_among_those_that_its_own_rule_means(tmp_path):
     with open_workspace(demo.build(tmp_path)) as ws:
         found = ws.triage.findings()

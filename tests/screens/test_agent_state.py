@@ -34,6 +34,7 @@ def said(demo):
         return agent_words(ws, ws.agent())
 
 
+@pytest.mark.slow
 def test_no_agent_then_idle_then_in_a_turn_then_idle_again(demo, request):
     log = demo / "memory" / "session-state" / turn_log.wal_name("slack:C0LANTERN")
     assert said(demo) == "no agent"

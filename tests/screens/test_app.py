@@ -51,6 +51,7 @@ async def test_a_change_on_one_screen_is_taken_back_on_another(demo):
         await on.until(lambda: on.ids == before, "the item is back")
 
 
+@pytest.mark.slow
 async def test_undo_goes_back_through_many_changes_and_redo_forward(demo):
     async with console(demo, "items") as on:
         before = on.ids
@@ -68,6 +69,7 @@ async def test_nothing_to_undo_is_said(tmp_path):
         assert toasts(on) == "No more of your changes; U opens history"
 
 
+@pytest.mark.slow
 async def test_the_ledger_takes_back_any_change_whatever_came_after(demo):
     async with console(demo, "items") as on:
         first, second = on.ids[:2]

@@ -161,6 +161,7 @@ async def test_letters_typed_into_the_filter_do_nothing_else():
         assert (app.things.done, app.quits, app.screen) == ([], 0, app.things)
 
 
+@pytest.mark.slow
 async def test_a_wrong_filter_is_said():
     app = ThingsApp(things(10))
     async with app.run_test(size=(100, 24)) as pilot:

@@ -66,6 +66,7 @@ EDITORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("screen", "opens", "title", "keys", "read"), EDITORS)
 async def test_what_is_typed_before_it_is_saved_is_saved(demo, screen, opens, title, keys, read):
     async with console(demo, screen) as on:
@@ -98,6 +99,7 @@ def _kept(workspace, read):
         return str(read(ws))
 
 
+@pytest.mark.slow
 async def test_esc_behind_what_was_typed_asks_before_it_drops_it(demo):
     async with console(demo, "items") as on:
         await on.press("e")
@@ -143,12 +145,14 @@ async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(demo, mon
         await on.until(lambda: on.app.screen is on.screen and on.cursor_text == "brb lunch")
 
 
+@pytest.mark.slow
 async def test_a_place_that_was_said_is_what_was_typed(demo):
     async with console(demo, "sessions") as on:
         burst(on, "Fcalendar", "enter")
         await on.until(lambda: on.app.screen is on.screen and "calendar" in on.text, "the message is shown")
 
 
+@pytest.mark.slow
 async def test_the_answer_to_a_question_is_what_a_key_means(demo, monkeypatch):
     ask = Recall.ask
 

@@ -59,6 +59,7 @@ async def test_a_small_screen_shows_the_list_then_both(home, size):
         await on.shows("The older")
 
 
+@pytest.mark.slow
 async def test_each_key_decides_and_u_takes_it_back(home):
     before = state(home)
     async with console(home, "conflicts", (120, 40)) as on:
@@ -73,6 +74,7 @@ async def test_each_key_decides_and_u_takes_it_back(home):
             assert state(home) == before
 
 
+@pytest.mark.slow
 async def test_what_one_chat_was_told_takes_nothing_from_the_others(home):
     async with console(home, "conflicts", (120, 40)) as on:
         await at_german(on)

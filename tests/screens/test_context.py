@@ -161,6 +161,7 @@ async def test_enter_goes_to_the_item(home):
         assert on.screen.table.cursor_row.id == row.chunk.id
 
 
+@pytest.mark.slow
 async def test_enter_in_a_detail_that_leads_nowhere_says_so(home):
     with open_workspace(home) as ws:
         ws.knowledge.add_text("# Guide\n\nnginx upstream timeouts.\n", "a colleague", "The guide")
@@ -214,6 +215,7 @@ async def test_what_goes_wrong_is_said_in_the_list(home, monkeypatch):
         await on.until(lambda: "d0" in given(on))
 
 
+@pytest.mark.slow
 async def test_a_task_that_nothing_is_known_of(home):
     async with console(home, "context") as on:
         await ask(on, "zebra")
@@ -221,6 +223,7 @@ async def test_a_task_that_nothing_is_known_of(home):
         assert given(on) == []
 
 
+@pytest.mark.slow
 async def test_the_text_of_a_chunk_is_copied(home):
     async with console(home, "context") as on:
         await ask(on)

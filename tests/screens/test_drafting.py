@@ -3,6 +3,8 @@
 import signal
 import stat
 
+import pytest
+
 from nanomem_tui import open_workspace
 from nanomem_tui.core import paths
 from nanomem_tui.widgets.dialogs import EditScreen
@@ -15,6 +17,7 @@ def drafts(home):
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
+@pytest.mark.slow
 async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_again(tmp_path):
     home = make_home(tmp_path)
     async with console(home, "items", (100, 30)) as on:
@@ -36,6 +39,7 @@ async def test_a_text_that_was_being_edited_is_there_when_the_same_is_edited_aga
         assert ws.items.get(first).text.endswith(" and half a sentence 女儿")
 
 
+@pytest.mark.slow
 async def test_who_leaves_the_draft_sees_it_no_more_and_nothing_untouched_is_kept(tmp_path):
     home = make_home(tmp_path)
     async with console(home, "items", (100, 30)) as on:

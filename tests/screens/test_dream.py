@@ -78,6 +78,7 @@ async def test_a_hunk_knows_the_entry_that_asked_for_it(demo):
     assert all(line.startswith("#") for line in lines)
 
 
+@pytest.mark.slow
 async def test_a_run_is_taken_back_and_that_can_be_undone(demo):
     async with console(demo, "dream") as on:
         await bad_dream(on)
@@ -135,6 +136,7 @@ async def test_what_later_edits_changed_is_a_conflict_in_words(demo):
         assert PENICILLIN not in user(demo)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tabs", "kept"), [(1, "- Backups: somebody else does"), (2, "- Backups: restic to")])
 async def test_a_conflict_is_settled_for_one_of_its_sides(demo, tabs, kept):
     memory = demo / "memory" / "MEMORY.md"
@@ -185,6 +187,7 @@ async def test_a_cursor_ahead_of_the_last_entry_is_said_before_a_dream(demo):
         await on.shows("The cursor says 100000")
 
 
+@pytest.mark.slow
 async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo):
     async with console(demo, "dream") as on:
         cursor = on.app.ws.dream.queue().cursor
@@ -198,6 +201,7 @@ async def test_the_undo_of_a_dream_says_that_its_entries_are_read_again(demo):
         assert on.app.ws.dream.taken_back()
 
 
+@pytest.mark.slow
 async def test_no_dream_while_the_agent_dreams(demo, monkeypatch):
     monkeypatch.setattr(Workspace, "agent", lambda _: Presence(True, 1, "nanobot gateway", dreaming=True))
     before = user(demo)
@@ -336,6 +340,7 @@ async def test_a_row_is_known_by_its_commit_also_at_80_columns(sample):
         assert all(sha[:8] in on.text for sha in on.ids[:15])
 
 
+@pytest.mark.slow
 async def test_a_home_without_versions_says_so(sample):
     async with console(sample("ramfirst"), "dream") as on:
         await on.shows("No Dream has run yet")

@@ -25,6 +25,7 @@ def endpoint(monkeypatch):
         yield serve
 
 
+@pytest.mark.slow
 async def test_a_models_dream_is_reviewed_and_its_cost_stands_in_the_list(home, endpoint):
     server = endpoint(study("They moved a port."), step(PORT))
     async with console(home, "dream", (200, 60)) as on:

@@ -58,6 +58,7 @@ async def test_dreams_of_the_agent_have_none_of_it(home):
         assert not any(title in on.text for title in ("Tokens", "Cost", "Refused", "dreamer"))
 
 
+@pytest.mark.slow
 def test_the_cells_are_those_of_the_runs_that_have_them(home, monkeypatch):
     asks_a_model(monkeypatch)
     with open_workspace(home) as ws:

@@ -42,6 +42,7 @@ def test_every_line_is_marked_against_the_version_before_and_against_now():
     assert version_lines(None, None, None) == ()
 
 
+@pytest.mark.slow
 async def test_it_opens_at_the_commit_and_the_file_of_the_dream_screen(home):
     async with console(home, "dream", (160, 45)) as on:
         await at_commit(on, "51617caa")
@@ -53,6 +54,7 @@ async def test_it_opens_at_the_commit_and_the_file_of_the_dream_screen(home):
         assert on.screen.SCREEN == "dream"
 
 
+@pytest.mark.slow
 async def test_moving_through_time_by_arrows_and_from_file_to_file(home):
     async with console(home, "versions", (160, 45)) as on:
         await on.shows(f"{MEMORY} · ")
@@ -69,6 +71,7 @@ async def test_moving_through_time_by_arrows_and_from_file_to_file(home):
         await on.shows("SOUL.md · ", "SOUL.md  as of")
 
 
+@pytest.mark.slow
 async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(home):
     with open_workspace(home) as ws:
         sha = next(commit.sha for commit in ws.dream.commits() if commit.short == "9847f2a3")
@@ -90,6 +93,7 @@ async def test_a_version_is_brought_back_after_a_look_and_undo_takes_that_back(h
         await on.until(lambda: file.read_text() == before)
 
 
+@pytest.mark.slow
 async def test_only_what_one_change_did_to_the_file_is_taken_back(home):
     file = home / MEMORY
     assert "恒远" in file.read_text()
@@ -159,6 +163,7 @@ async def test_it_works_on_a_small_screen(home, size):
         assert on.screen.table.cursor == 2
 
 
+@pytest.mark.slow
 async def test_the_lines_of_the_rows_that_are_shown_are_counted_and_of_no_other(home, monkeypatch):
     counted: list[str] = []
     counts = Versions.counts

@@ -56,6 +56,7 @@ def test_what_waits_behind_a_dream_is_told_where_no_bar_cuts_it():
     assert result_words(found) == "Dream: read 20 of 94 entries; nothing changed; 1 fact found: known (1)"
 
 
+@pytest.mark.slow
 async def test_a_dream_that_is_due_is_made_and_told(due):
     before = waiting(due)
     async with console(due, "dream") as on:
@@ -78,6 +79,7 @@ async def test_who_only_has_a_look_changes_nothing(due):
     assert waiting(due) == before
 
 
+@pytest.mark.slow
 async def test_the_status_says_whether_it_is_on_and_why_not(due, monkeypatch):
     async with console(due, "status") as on:
         await on.shows("Dream schedule", "every 2 h, one is due")

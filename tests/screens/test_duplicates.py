@@ -103,6 +103,7 @@ async def test_the_others_are_disabled_or_deleted(home):
     assert {*second.ids} & now.keys() == {second.kept.id}
 
 
+@pytest.mark.slow
 async def test_several_go_together_only_where_each_is_sure(home):
     before = rows(home)
     async with console(home, "duplicates", (120, 40)) as on:
@@ -120,6 +121,7 @@ async def test_several_go_together_only_where_each_is_sure(home):
     assert rows(home) == before
 
 
+@pytest.mark.slow
 async def test_items_of_two_scopes_wait_for_the_one_that_is_chosen(home):
     async with console(home, "duplicates", (150, 40)) as on:
         await at_first(on, "scopes")

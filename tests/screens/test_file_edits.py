@@ -48,6 +48,7 @@ async def both_wrote(demo):
         yield on, path
 
 
+@pytest.mark.slow
 async def test_lines_that_both_changed_are_merged_by_the_person(demo):
     async with both_wrote(demo) as (on, path):
         await on.shows("1 of 1, line 4: not decided", "the file now", "- two line of the agent", "- two line of mine")
@@ -78,6 +79,7 @@ async def test_one_side_is_taken(demo, key, line):
         assert path.read_text().endswith(line)
 
 
+@pytest.mark.slow
 async def test_it_comes_back_when_the_file_changed_once_more(demo):
     async with both_wrote(demo) as (on, path):
         await on.press("2")
@@ -89,6 +91,7 @@ async def test_it_comes_back_when_the_file_changed_once_more(demo):
         await on.until(lambda: "two line of mine" in path.read_text())
 
 
+@pytest.mark.slow
 async def test_what_was_typed_is_kept_when_the_merge_is_put_away(demo):
     async with both_wrote(demo) as (on, path):
         await on.press("escape")

@@ -64,6 +64,7 @@ async def test_a_small_screen_keeps_the_whole_list(talked):
         assert not on.app.screen.query_one("#context").display
 
 
+@pytest.mark.slow
 async def test_keys_are_answered_while_the_nearest_are_looked_for(talked, monkeypatch):
     asked: list[str] = []
 

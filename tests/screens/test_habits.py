@@ -5,6 +5,8 @@ import pytest
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import NAMES, console
 
+pytestmark = pytest.mark.slow
+
 NAMES |= {"|": "vertical_line", "'": "apostrophe", ";": "semicolon", "#": "number_sign", "@": "at"}
 
 

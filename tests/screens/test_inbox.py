@@ -72,6 +72,7 @@ async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo):
         await on.until(lambda: on.ids == [proposal])
 
 
+@pytest.mark.slow
 async def test_nothing_waits_says_what_would(demo):
     async with console(demo, "inbox") as on:
         assert "Nothing wants you." in on.text

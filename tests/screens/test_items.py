@@ -61,6 +61,7 @@ async def test_columns_leave_as_the_width_shrinks(demo):
         assert "Scope" not in on.text
 
 
+@pytest.mark.slow
 async def test_a_row_is_disabled_its_detail_says_so_and_undo_takes_it_back(demo):
     async with console(demo, "items") as on:
         first = on.ids[0]
@@ -123,6 +124,7 @@ async def test_keys_typed_fast_each_act_on_what_the_one_before_left(demo):
         await on.until(lambda: on.ids == before[3:], "three rows gone")
 
 
+@pytest.mark.slow
 async def test_several_rows_are_shown_before_they_are_deleted(demo):
     async with console(demo, "items") as on:
         before = on.ids
@@ -140,6 +142,7 @@ async def test_several_rows_are_shown_before_they_are_deleted(demo):
         assert set(on.ids) == set(before)
 
 
+@pytest.mark.slow
 async def test_an_edit_is_kept_and_one_that_is_left_twice_changes_nothing(demo):
     async with console(demo, "items") as on:
         item = on.screen.table.cursor_row
@@ -174,6 +177,7 @@ async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(demo, mo
         await on.until(lambda: texts(on)[0] == "a long thought")
 
 
+@pytest.mark.slow
 async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo):
     async with console(demo, "items") as on:
         row = on.screen.table.cursor_row
@@ -239,6 +243,7 @@ async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
         assert on.ids == before
 
 
+@pytest.mark.slow
 async def test_s_sorts_by_the_next_column_and_compaction_shows_its_reasons_first(demo):
     async with console(demo, "items") as on:
         newest = on.ids
@@ -476,6 +481,7 @@ async def test_o_says_when_the_message_is_not_known(demo):
         assert on.screen.table.cursor_id == known.session_key
 
 
+@pytest.mark.slow
 async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo):
     async with console(demo, "items") as on:
         row = on.screen.table.cursor_row
@@ -497,6 +503,7 @@ async def test_kind_importance_and_scope_of_one_row_are_set_by_keys(demo):
         assert back._replace(updated_at="", revision=0) == row._replace(updated_at="", revision=0)
 
 
+@pytest.mark.slow
 async def test_fields_of_selected_rows_are_one_change(demo):
     async with console(demo, "items") as on:
         before = {row.id: row.kind for row in on.screen.table.rows}

@@ -139,6 +139,7 @@ async def test_sorting_makes_one_list_and_in_the_end_the_tree_again(home):
         assert on.screen.table.cursor_row.key == "units"
 
 
+@pytest.mark.slow
 async def test_the_detail_tells_every_value_with_its_time_and_who_gave_it(home):
     async with console(home, "knowledge", LARGE) as on:
         await go_to(on, "database")
@@ -210,6 +211,7 @@ async def test_by_meaning_the_nearest_come_first(home):
         await on.shows("Near it in meaning")
 
 
+@pytest.mark.slow
 async def test_a_fact_is_added_by_a_form(home):
     async with console(home, "knowledge", SMALL) as on:
         await go_to(on, "backend")
@@ -267,6 +269,7 @@ async def test_what_is_typed_goes_behind_the_value_and_names_are_told_where_they
         await on.shows("edit domain “work” → “work of old” of", "domain: work → work of old")
 
 
+@pytest.mark.slow
 async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.at("domain ")
@@ -281,6 +284,7 @@ async def test_what_a_heading_stands_for_is_shown_before_it_is_changed(home):
         await on.shows("a heading x and d are for all")
 
 
+@pytest.mark.slow
 async def test_a_heading_that_goes_with_the_order_is_no_deleted_row(home):
     async with console(home, "knowledge", SMALL) as on:
         await on.press("O", "g", "right")
@@ -413,6 +417,7 @@ async def test_what_another_process_changes_is_seen(home):
         assert on.screen.table.cursor_row.key == "units"
 
 
+@pytest.mark.slow
 async def test_hostile_facts_are_shown_and_harmless(home):
     with open_workspace(home) as ws:
         evil = "[/foo][@click=app.quit] \x1b]0;T\x07 \x1b[2J ‮"
@@ -453,6 +458,7 @@ async def test_empty_and_broken_are_two_screens(home, tmp_path, monkeypatch):
         await on.shows("the database may not be read")
 
 
+@pytest.mark.slow
 async def test_a_fact_is_edited_in_an_editor_of_ones_own(home, monkeypatch):
     monkeypatch.setattr(
         "nanomem_tui.terminal.editor.edit_text", lambda text: text.replace("FastAPI", "Litestar\nand more")
@@ -465,6 +471,7 @@ async def test_a_fact_is_edited_in_an_editor_of_ones_own(home, monkeypatch):
         await on.until(lambda: fact(on, "backend").value == "Litestar\nand more")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
 async def test_it_fits_every_screen(home, size):
     async with console(home, "knowledge", size) as on:

@@ -171,6 +171,7 @@ async def test_what_is_filtered_is_what_is_added_up_and_drawn(spent):
         await on.shows("Cost by day and model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(60, 20), SMALL, LARGE])
 async def test_each_of_them_shows_what_there_is(demo, size):
     async with console(demo, "items", size) as on:

@@ -34,6 +34,7 @@ async def test_a_lesson_is_shown_while_its_history_cannot_be_read(demo, monkeypa
         await on.shows("of 10 now", "learned", "It cannot be read now: PostgreSQL")
 
 
+@pytest.mark.slow
 async def test_how_it_fared_is_told_in_words_and_an_older_word_says_so(demo):
     now = clock.now()
     record = {"efficacy": {"shown": 4, "followed": 1, "recurred": 0, "last_shown_at": clock.iso(now)}}

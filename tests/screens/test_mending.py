@@ -64,6 +64,7 @@ async def test_where_nothing_can_be_put_right_that_is_said(workspace, monkeypatc
     assert agents_files(workspace) == before
 
 
+@pytest.mark.slow
 async def test_a_backup_is_made_from_the_palette(workspace, capsys):
     async with console(workspace, "status", (120, 40)) as on:
         await on.press("colon")

@@ -6,6 +6,8 @@ from nanomem_tui import open_workspace
 from tests.cli.test_moments import damaged
 from tests.screens.console import console
 
+pytestmark = pytest.mark.slow
+
 
 def told(workspace):
     """One item edited, one deleted, one come; the id of the edited one."""

@@ -86,6 +86,7 @@ async def test_what_another_process_undid_is_not_undone_twice(demo):
         await on.shows(NO_MORE)
 
 
+@pytest.mark.slow
 async def test_an_older_dream_and_one_by_schedule_stay(sample):
     home = sample("nb035")
     (home.parent / "nanomem").mkdir(exist_ok=True)
@@ -115,6 +116,7 @@ async def test_what_an_agent_keeps_through_the_same_object_stays(demo):
         assert any("coffee black" in item.text for item in on.app.ws.items.all())
 
 
+@pytest.mark.slow
 async def test_a_change_undone_from_history_is_redone_and_the_ones_after_it_stay(demo):
     async with console(demo, "items") as on:
         first, second = on.ids[:2]
@@ -164,6 +166,7 @@ async def test_after_an_undo_the_cursor_stands_on_the_row_that_came_back(demo):
                 await on.until(lambda row=row: on.screen.table.cursor_id == row, f"{keys}: the cursor is on {row}")
 
 
+@pytest.mark.slow
 async def test_the_cursor_goes_to_a_record_that_comes_back(demo):
     async with console(demo, "tiers") as on:
         await on.at("task")

@@ -25,6 +25,7 @@ async def test_the_own_editor_edits_too(demo, tmp_path, monkeypatch):
 BROKEN = {None: "no editor is set", "/nowhere/ed -w": "there is no command", "false": "the editor ended with status"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", ["items", "knowledge", "files"])
 async def test_the_console_stays_when_the_own_editor_does_not_work(demo, monkeypatch, screen):
     monkeypatch.delenv("VISUAL", raising=False)

@@ -30,6 +30,7 @@ async def test_it_is_on_the_current_row_wherever_the_keys_go(demo):
         assert on.app.cursor_position.y == line_of_mark(on)
 
 
+@pytest.mark.slow
 async def test_it_is_in_the_field_that_is_typed_into_and_in_the_list_when_arrows_move(demo):
     async with console(demo, "items", (80, 24)) as on:
         await on.press("/")

@@ -95,6 +95,7 @@ async def test_the_same_text_there_is_said_and_merged_only_after_a_yes(home):
         assert on.app.ws.items.get("twin").hits == 4
 
 
+@pytest.mark.slow
 async def test_a_leads_to_recall_as_who_is_at_the_cursor_and_enter_to_the_items_of_a_scope(home):
     async with console(home, "scopes") as on:
         await on.until(lambda: len(on.ids) > 8)
@@ -126,6 +127,7 @@ def where(on, key):
     return on.app.ws.items.get(key).scope_key
 
 
+@pytest.mark.slow
 async def test_in_the_inbox_a_leak_is_taken_where_it_belongs_by_two_keys(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: "leak:told" in on.ids)

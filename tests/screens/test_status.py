@@ -55,6 +55,7 @@ async def test_the_doctor_adds_what_it_finds(sample):
         await on.until(lambda: len(on.ids) >= before)
 
 
+@pytest.mark.slow
 async def test_a_line_that_the_doctor_takes_away_was_not_deleted(tmp_path, monkeypatch):
     workspace = make_home(tmp_path)
     with open_workspace(workspace) as ws:
@@ -79,6 +80,7 @@ async def test_a_line_that_the_doctor_takes_away_was_not_deleted(tmp_path, monke
         assert "press 0" not in on.screen.query_one(StatusBar).text
 
 
+@pytest.mark.slow
 async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo):
     async with console(demo, "items") as on:
         await on.press("x", "0")
@@ -136,6 +138,7 @@ async def test_a_broken_database_leaves_the_rest_usable(demo):
         assert any("cannot be read" in row.value for row in on.screen.table.rows if row.health)
 
 
+@pytest.mark.slow
 async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_the_doctor(sample):
     async with console(sample("torn"), "status", (160, 45)) as on:
         await on.press("D")

@@ -22,6 +22,8 @@ from nanomem_tui.widgets.paged_table import KEPT, PAGE, PagedRows
 from tests.screens.console import console
 from tests.snapshots import hostile
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = (80, 24), (200, 60)
 MANY = 5_000
 

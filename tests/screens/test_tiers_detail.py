@@ -8,6 +8,8 @@ from nanomem_tui.screens.work.record_list import TrailScreen
 from tests.screens.console import console
 from tests.tiers.happened import small_home
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = (80, 24), (200, 60)
 
 

@@ -48,6 +48,7 @@ def footer(on):
     return on.screen.query_one(ActionFooter).text
 
 
+@pytest.mark.slow
 async def test_a_list_without_records_says_how_many_there_are_now_and_where(home):
     with open_workspace(home) as ws:
         for name in ("load", "disk"):
@@ -67,6 +68,7 @@ async def test_a_list_without_records_says_how_many_there_are_now_and_where(home
         assert "a add" in footer(on)
 
 
+@pytest.mark.slow
 async def test_esc_goes_back_to_the_kind_whose_records_were_shown(home):
     async with console(home, "tiers", SMALL) as on:
         await records_of(on, "event")
@@ -74,6 +76,7 @@ async def test_esc_goes_back_to_the_kind_whose_records_were_shown(home):
         assert (on.screen.SCREEN, on.screen.table.cursor_id) == ("tiers", "metric")
 
 
+@pytest.mark.slow
 async def test_the_newest_of_a_kind_may_be_of_now(home):
     store(home, "event", "e1", category="event", data={}, timestamp="2026-01-01T00:00:00+00:00")
     async with console(home, "tiers", LARGE) as on:
@@ -87,6 +90,7 @@ async def test_the_newest_of_a_kind_may_be_of_now(home):
         await on.until(lambda: column.render("event") != old and column.render("metric"), "the live ones")
 
 
+@pytest.mark.slow
 async def test_events_are_told_in_their_words(home):
     with open_workspace(home) as ws:
         ws.operational.push("event", {"message": "nginx restarted", "level": "error"}, "systemd")
@@ -102,6 +106,7 @@ async def test_events_are_told_in_their_words(home):
         await on.shows('"level": "error"')
 
 
+@pytest.mark.slow
 async def test_keys_of_the_detail_are_offered_where_it_is_shown(home):
     store(home, "goal", "g1", description="Stay up")
     store(home, "task", "t1", description="Restart nginx", goal_id="g1")
@@ -125,6 +130,7 @@ async def test_keys_of_the_detail_are_offered_where_it_is_shown(home):
         await on.until(lambda: on.screen.table.cursor_id == "g1")
 
 
+@pytest.mark.slow
 async def test_n_leads_into_the_detail_that_stands_beside_the_list(home):
     store(home, "goal", "g1", description="Stay up")
     store(home, "task", "t1", description="Restart nginx", goal_id="g1")
@@ -137,6 +143,7 @@ async def test_n_leads_into_the_detail_that_stands_beside_the_list(home):
         await on.until(lambda: screen.table.cursor_id == "g1")
 
 
+@pytest.mark.slow
 async def test_a_record_without_links_says_so(home):
     store(home, "goal", "g1", description="Stay up")
     async with console(home, "tiers", SMALL) as on:
@@ -148,6 +155,7 @@ async def test_a_record_without_links_says_so(home):
         await on.shows("nothing to open here: esc goes back")
 
 
+@pytest.mark.slow
 async def test_what_a_person_deletes_is_told_with_the_way_back(home):
     for number in range(3):
         store(home, "goal", f"g{number}", description=f"Goal {number}")

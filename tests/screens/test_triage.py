@@ -88,6 +88,7 @@ async def test_one_key_decides_goes_on_to_the_next_and_is_undone(home, key, left
         await on.until(lambda: words(on) == before)
 
 
+@pytest.mark.slow
 async def test_the_next_key_means_the_next_row_however_fast_it_comes(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
@@ -109,6 +110,7 @@ async def test_two_that_say_the_same_are_merged_and_one_thing_cannot_be(home):
         await on.shows("merge: it is about one thing")
 
 
+@pytest.mark.slow
 async def test_words_and_scope_are_mended_here(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)
@@ -154,6 +156,7 @@ async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(ho
         await on.shows("No rules yet.")
 
 
+@pytest.mark.slow
 async def test_a_kept_rule_is_applied_and_let_go_on_its_own_screen(home):
     with open_workspace(home) as ws:
         from nanomem_tui.review.inbox import rule_like

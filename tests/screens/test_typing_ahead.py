@@ -21,6 +21,7 @@ def at_once(on, keys):
         on.app.post_message(events.Key(NAMES.get(char, char), char if char.isprintable() else None))
 
 
+@pytest.mark.slow
 async def test_a_filter_typed_in_one_go_is_a_filter(demo):
     async with console(demo, "items") as on:
         with open_workspace(demo) as ws:

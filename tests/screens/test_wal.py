@@ -2,6 +2,8 @@
 
 from typing import cast
 
+import pytest
+
 from nanomem_tui import open_workspace
 from nanomem_tui.agents import turn_log
 from nanomem_tui.screens.wal import WalScreen
@@ -43,6 +45,7 @@ async def test_pre_stands_beside_post_where_there_is_room(demo):
         assert any("POST  none" in line for line in sides)
 
 
+@pytest.mark.slow
 async def test_pre_stands_above_post_where_there_is_not(demo):
     async with console(demo, "wal", (62, 24)) as on:
         await on.at("slack:C0LANTERN")

@@ -181,6 +181,7 @@ async def test_a_search_in_all_of_them_goes_to_what_was_found(two):
         await on.shows("Jump to anything", "0 found")
 
 
+@pytest.mark.slow
 async def test_keys_typed_meanwhile_go_to_the_other_workspace(two):
     async with console(two[0], "items") as on:
         await on.press("ctrl+o")
@@ -225,6 +226,7 @@ async def test_the_memory_that_is_left_is_let_go_of(two):
         await on.until(lambda: app.let_go_of_garbage() or left() is None, "nothing holds it any more")
 
 
+@pytest.mark.slow
 async def test_a_text_that_waits_there_is_told_and_offered_there(two):
     Drafts(paths.find_workspace(two[1])).save("Edit", "fish", "a fish that was being written")
     async with console(two[0], "items") as on:
@@ -233,6 +235,7 @@ async def test_a_text_that_waits_there_is_told_and_offered_there(two):
         await on.shows("1 text not saved yet")
 
 
+@pytest.mark.slow
 async def test_the_walk_of_a_demonstration_ends_with_it(two):
     async with console(two[0], "items") as on:
         on.app.begin_tour(Tour(WALK, {}))
@@ -261,6 +264,7 @@ async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(two, monkeyp
         await on.until(lambda: on.app.ws.store.dirty == 0)
 
 
+@pytest.mark.slow
 async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(two, monkeypatch):
     hangs = threading.Event()
     monkeypatch.setattr(app, "PATIENCE", 0.2)

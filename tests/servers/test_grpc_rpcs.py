@@ -237,6 +237,7 @@ def test_a_query_pages_newest_first(memory, stub):
     assert [record["id"] for record in within] == ["g3", "g2"]
 
 
+@pytest.mark.slow
 def test_a_long_page_is_whole_and_in_order(served, memory, stub):
     at = "2026-02-13T16:{:02}:{:02}+00:00"
     goals = [("goal", {"description": "x", "created_at": at.format(*divmod(number, 60))}) for number in range(350)]

@@ -74,6 +74,7 @@ def test_a_text_of_a_document_has_the_bytes_that_the_proto_says(memory):
         memory.add_knowledge("x", "x" * 1_000_001)
 
 
+@pytest.mark.slow
 def test_a_socket_in_a_folder_that_is_not_there_is_refused(short):
     place = short / "home" / "workspace"
     place.mkdir(parents=True)

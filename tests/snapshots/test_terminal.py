@@ -14,6 +14,8 @@ from nanomem_tui.workspace import open_workspace
 from tests.snapshots import hostile
 from tests.snapshots.terminal import nanomem
 
+pytestmark = pytest.mark.slow
+
 # Textual's own: the shape of the mouse pointer, one word of letters.
 POINTER = re.compile(rb"\x1b\]22;[a-z-]*\x07")
 QUIET = 0.05  # seconds without a byte after which a key has done what it does

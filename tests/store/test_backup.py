@@ -317,6 +317,7 @@ def test_for_another_memory_it_is_refused(paths, tmp_path):
     assert texts(other) == ["Somebody else's"]
 
 
+@pytest.mark.slow
 def test_interrupted_at_any_step_it_is_told_and_done_to_the_end(paths, tmp_path, monkeypatch):
     made = make(paths)
     move = os.replace
@@ -401,6 +402,7 @@ def full_disk(monkeypatch, call):
         yield
 
 
+@pytest.mark.slow
 def test_a_long_file_is_read_part_by_part(paths, tmp_path):
     long = paths.memory / "long.md"
     content = os.urandom(100_000) * 90

@@ -314,6 +314,7 @@ def test_without_a_repository_edits_are_just_written(tmp_path):
 lines = st.lists(st.sampled_from(["# H", "- a", "- b", "", "你好", "x\r"]), max_size=6).map("\n".join).filter(bool)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(lines, min_size=1, max_size=5))
 def test_edits_are_taken_back_in_any_depth(tmp_path_factory, texts):
@@ -332,6 +333,7 @@ def test_edits_are_taken_back_in_any_depth(tmp_path_factory, texts):
         assert layer.load("USER.md").data == state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", range(12))
 def test_a_kill_at_any_system_call_leaves_whole_files_and_a_whole_repository(tmp_path, stage):
     """Kill the process at the n-th rename, replace, unlink or fsync; the next writer finishes the work."""

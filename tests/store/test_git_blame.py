@@ -87,6 +87,7 @@ def writers(history, sha=None, file=FILE):
     return [line.by for line in blame(history, sha or history.head() or "", file, never)]
 
 
+@pytest.mark.slow
 @AT_EASE
 @given(commits=histories())
 def test_a_line_stands_in_every_version_since_the_commit_that_is_named(tmp_path_factory, commits):

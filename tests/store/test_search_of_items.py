@@ -68,6 +68,7 @@ def test_words_of_any_script_find_their_item(workspace, query, text, loaded):
         assert ws.store.loaded is loaded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "   ", "the", "☃", '"', "*", "NOT", "\0", "a" * 10_000, "AND OR NEAR("])
 def test_no_query_breaks_the_index(workspace, query):
     with open_workspace(workspace) as ws:

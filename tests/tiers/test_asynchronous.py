@@ -7,6 +7,8 @@ import pytest
 import nanomem_tui
 from nanomem_tui.core.errors import BadInput
 
+pytestmark = pytest.mark.slow
+
 
 async def test_similar_incidents_come_with_their_resolutions(ws):
     memory = ws.memory

@@ -421,6 +421,7 @@ def test_one_finding_leaves_room_for_others_and_takes_what_they_leave():
     assert first.whole == 280
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS.map(without_lone_surrogates), min_size=1, max_size=6, unique=True), st.integers(40, 250))
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_block_is_within_the_budget_too(ws, texts, most):

@@ -10,6 +10,8 @@ import pytest
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import BadInput, Conflict, NothingToDo
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 KINDS = {
     "goal": 40, "task": 120, "tool-call": 120, "agent-state": 1, "decision": 40, "pattern": 40, "procedure": 20,

@@ -191,6 +191,7 @@ def test_a_solution_is_kept_with_its_source_and_replaced_by_its_title(ws):
         ws.knowledge.add_text("  ", "nowhere")
 
 
+@pytest.mark.slow
 def test_man_pages_are_found_as_man_finds_them(ws, place):
     folder = place / "man" / "man8"
     (folder / "webserver.8").write_text(".so man8/nginx.8\n")
@@ -226,6 +227,7 @@ def test_what_a_python_package_says_of_itself_is_read(monkeypatch):
     assert any(one.title.lower() == "click" and one.chunks for one in found.documents)
 
 
+@pytest.mark.slow
 def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws, place):
     folder = place / "notes"
     folder.mkdir()
@@ -248,6 +250,7 @@ def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws, place):
     assert "Runbook" in titles(ws)
 
 
+@pytest.mark.slow
 def test_a_sync_shows_each_man_page_once_and_keeps_what_cannot_be_shown(ws, place, monkeypatch):
     (place / "man" / "man8" / "other.8").write_text(".TH O 8\n.SH NAME\nother \\- else\n")
     ws.knowledge.add(knowledge_sources.named_manuals(["other"]))
@@ -294,6 +297,7 @@ def test_a_sync_adds_packages_installed_since_one_was_added(ws, place):
     assert [one.title for one in ws.knowledge.add(knowledge_sources.all_packages()).new] == ["there-before: README.md"]
 
 
+@pytest.mark.slow
 def test_who_adds_much_is_told_how_far_it_is(ws, place):
     for number in range(50):
         (place / "man" / "man8" / f"page{number}.8").write_text(f".TH P 8\n.SH NAME\npage{number} \\- says {number}\n")

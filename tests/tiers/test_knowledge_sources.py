@@ -180,6 +180,7 @@ def test_names_in_a_tar_that_fill_the_memory_are_refused(tmp_path, packed):
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_zeros_without_end_and_packings_without_a_bound_are_refused_at_once(tmp_path):
     (tmp_path / "pack.tar.bz2").write_bytes(bz2.compress(bytes(50_000_000)))
     with zipfile.ZipFile(tmp_path / "pack.zip", "w", zipfile.ZIP_BZIP2) as archive:

@@ -20,6 +20,8 @@ from tests.conftest import ON_POSTGRES
 from tests.crash.harness import fork
 from tests.tiers.test_lifecycle import DAY, NOW, all_of, filled
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):

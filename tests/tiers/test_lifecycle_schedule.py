@@ -129,6 +129,7 @@ def test_room_is_given_back_once_a_week_where_it_is_worth_it(ws, monkeypatch):
         assert free_after_a_run() == 0
 
 
+@pytest.mark.slow
 def test_when_a_tier_becomes_too_large_is_told(place, monkeypatch):
     with clock.at(NOW), open_workspace(place) as ws:
         for day in range(28):
@@ -171,6 +172,7 @@ def test_the_console_moves_what_is_due(ws):
     assert not wrong
 
 
+@pytest.mark.slow
 def test_the_doctor_tells_damage_and_what_was_cut_off(ws):
     def told():
         return " ".join(problem.text() for problem in ws.doctor())

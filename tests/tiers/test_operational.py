@@ -161,6 +161,7 @@ def test_names_of_any_length_are_kept(ws):
     assert [one.state for one in ws.operational.agent_states()] == [{"at": "work"}, "idle"]
 
 
+@pytest.mark.slow
 def test_whoever_pushes_without_an_end_moves_what_is_too_much(place):
     with opened(place, operational_entries=10) as ws:
         push(ws, *range(1_200))
@@ -216,6 +217,7 @@ def test_a_clock_that_was_late_for_one_entry_takes_no_other_away(ws):
         assert ws.operational.age() == 0
 
 
+@pytest.mark.slow
 def test_of_more_data_than_there_is_room_for_the_oldest_ages(ws):
     push(ws, *("x" * 900_000 for _ in range(56)))
     assert ws.operational.age() == 1

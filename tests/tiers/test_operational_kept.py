@@ -109,6 +109,7 @@ def test_where_the_database_cannot_be_written_nothing_is_acknowledged_and_the_re
 # -- several processes ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_nothing_acknowledged_is_lost_by_a_kill(place):
     read, write = os.pipe()
@@ -141,6 +142,7 @@ def test_nothing_acknowledged_is_lost_by_a_kill(place):
         assert ws.problems() == []
 
 
+@pytest.mark.slow
 def test_processes_push_at_the_same_time(place):
     children = []
     for name in range(3):
@@ -246,6 +248,7 @@ def test_the_ring_holds_so_many_of_all_processes(place):
         assert len(messages(ours)) == 10
 
 
+@pytest.mark.slow
 def test_threads_push_at_the_same_time(place):
     with opened(place, operational_entries=100) as ws:
         failures = []

@@ -15,6 +15,8 @@ from nanomem_tui.core import clock
 from nanomem_tui.workspace import Workspace
 from tests.tiers.happened import kill, opened, small_home
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 8
 HOUR = 3600.0
 

@@ -58,6 +58,7 @@ def test_what_shares_one_word_of_many_is_not_found(ws, trigger, situation, fits)
     assert found(ws, situation) == ("it" if fits else "")
 
 
+@pytest.mark.slow
 def test_a_good_pattern_is_found_behind_any_number_of_bad_ones(ws):
     learnt(ws, "disk full on the root", 0.95, name="good")
     bad = {"action": "pray", "success_rate": 0.1, "uses": 9}

@@ -127,6 +127,7 @@ def test_the_result_of_a_call_is_given_again_within_the_hour(ws):
         assert ws.records.cached_result("fs.read", {"path": "/etc/hosts"}) is None
 
 
+@pytest.mark.slow
 def test_a_busy_tool_keeps_its_results_for_the_hour(ws):
     given = {"path": "/etc/héllo", "lines": [1, 2]}
     kept(ws, "tool-call", "first", input=given, success=True, output="the text")
@@ -208,6 +209,7 @@ def test_what_cannot_be_kept_is_refused_in_words(ws, kind, fields, what):
 # -- many at once, and a kill ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_many_threads_store_at_once_is_all_there_and_what_fails_fails_alone(ws):
     failed = []
 
@@ -254,6 +256,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_kill_loses_nothing_that_was_acknowledged(place):
     with subprocess.Popen([sys.executable, "-c", KILLED, str(place)], stdout=subprocess.PIPE) as child:
         said = [child.stdout.readline() for _ in range(30)]
@@ -287,6 +290,7 @@ def test_a_damaged_trail_leaves_the_memory_alone(place):
             ws.records.list_records("goal")
 
 
+@pytest.mark.slow
 def test_a_common_word_costs_no_more_than_a_rare_one_finds(ws):
     many = [
         NewRecord("task", {"description": f"check the disk number {number}"}, f"t{number}") for number in range(1500)

@@ -359,6 +359,7 @@ def test_the_thread_embeds_what_comes_until_it_is_told_to_stop(ws, meaning, word
     assert meaning.state()["problem"] == ""
 
 
+@pytest.mark.slow
 def test_a_killed_process_goes_on_where_it_was(ws, meaning, words):
     for number in range(300):
         incident(ws, f"i{number}", f"the cat number {number}")
