@@ -76,7 +76,7 @@ interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 	$(PYTEST) -q $(call marked,interop) -m interop
 
 postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, facts, records and curation, with every memory in a real PostgreSQL
-	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not slow"
+	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not long"
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the indexes in a real PostgreSQL
 	.peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(call marked,vectors) -m "vectors and not long"

@@ -58,6 +58,7 @@ def test_a_bad_end_is_one_error_and_leaves_the_turn_open(ws, workspace, fields):
     assert len(ws.wal.check()) == 1
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_locked_database_is_one_error_and_changes_nothing(workspace):
     with open_workspace(workspace) as ws:

@@ -106,6 +106,7 @@ def _is_told(data, run, what, way):
     assert sorted((data / "quarantine").rglob("*")) == kept
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_mask_that_was_interrupted_is_told_too(home, run):
     workspace = home("nb035")

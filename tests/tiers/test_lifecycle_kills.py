@@ -154,6 +154,7 @@ def test_a_run_killed_at_every_commit(tmp_path):
     assert killed_at_commits(tmp_path, 1) > 20
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_run_killed_at_some_commits(tmp_path):
     assert killed_at_commits(tmp_path, 9) > 2
