@@ -88,7 +88,7 @@ crash-long: $(VENV)/.dev .peers/vectors/.done ## every writer killed, its disk f
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "long and not vectors" --timeout 0
 	.peers/vectors/bin/python -m pytest -q -m "long and vectors" --timeout 0
 
-slow: $(VENV)/.dev ## the tests that take a quarter of a second or more each
+slow: $(VENV)/.dev ## the tests that take a fifth of a second or more each
 	$(PYTEST) -q $(SIDE_BY_SIDE) $(call marked,slow) -m "slow and not crash and not vectors and not long"
 
 drawn: $(VENV)/.dev ## ten times the drawn examples, others each time

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 MANY = 12
 
 
+@pytest.mark.slow
 def test_undo_and_redo_are_offered_as_long_as_they_find_something(tmp_path):
     with open_workspace(make_home(tmp_path)) as ws:
         for number in range(MANY):

@@ -351,6 +351,7 @@ def test_a_database_of_a_later_version_is_left_alone(ramfirst, run):
         assert result.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_corrupt_database_is_said_and_kept(ramfirst, run):
     file = database_of(ramfirst, run)
     for side in ("-wal", "-shm"):

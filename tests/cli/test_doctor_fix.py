@@ -96,6 +96,7 @@ def test_the_log_tells_of_it_and_undo_names_the_backup(run, broken):
         assert "`nanomem undo ID` for an older one; see `nanomem log`" in refused.err
 
 
+@pytest.mark.slow
 def test_no_undo_stops_at_permissions_and_locks(run, home):
     workspace = home("nb035")
     run("memory", "add", "--text", "Prefers trains")
@@ -141,6 +142,7 @@ def test_a_healthy_home_has_nothing_to_fix(run, home):
     assert run("doctor", "--dry-run").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "kind"), [(os.mkfifo, "pipe"), (os.mkdir, "folder")])
 def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(run, broken, make, kind):
     (broken / "USER.md").unlink()
@@ -153,6 +155,7 @@ def test_what_lies_in_the_place_of_a_file_stays_and_the_rest_is_put_right(run, b
     assert f"a {kind} lies in the place of USER.md" in done.out
 
 
+@pytest.mark.slow
 def test_a_counter_that_no_archive_ever_reached_is_set_back(run, home):
     workspace = home("nb035")
     counter = workspace / "memory" / ".cursor"
@@ -282,6 +285,7 @@ def test_a_line_of_a_transcript_that_cannot_be_read_goes_with_its_count_and_undo
     assert path.read_bytes() == broken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["history.jsonl", "LTM_AUDIT.jsonl"])
 def test_what_it_can_take_out_is_told_with_that(home, run, name):
     file = home("nb035") / "memory" / name

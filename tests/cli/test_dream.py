@@ -225,6 +225,7 @@ def test_the_log_tells_what_was_refused_where_something_was(nb035, run):
     assert f" {len(done['refused'])} " in shown[1]
 
 
+@pytest.mark.slow
 def test_a_dream_names_the_lines_that_it_could_not_read_and_passes_over_them(nb035, run):
     ready(nb035)
     history = nb035 / "memory" / "history.jsonl"

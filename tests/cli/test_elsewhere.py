@@ -53,6 +53,7 @@ def test_a_chat_without_its_channel_and_a_channel_alone_are_explained(home, run,
     assert run(*line, "--channel", "telegram", "--json").err == ""
 
 
+@pytest.mark.slow
 def test_a_home_without_a_workspace_is_imported_by_the_command_it_names(sample_copy, run):
     home = sample_copy("crystal") / "home" / ".nanobot"
     refused = run("memory", "list", "--workspace", home)
@@ -94,6 +95,7 @@ def test_a_profile_and_weights_are_given_on_the_line(home, run):
     assert "default, seed000, seed001" in run("recall", "x", "--profile", "best").err
 
 
+@pytest.mark.slow
 def test_lessons_that_faded_are_told_and_one_says_why(home, run):
     home("ramfirst")
     assert "61 (61 enabled, 0 strong enough to be given)" in run("memory", "status").out
@@ -174,6 +176,7 @@ def test_a_quarantined_file_has_its_own_name():
     assert original_name("0123456789abcdef-2026-01-02.md") == "2026-01-02.md"
 
 
+@pytest.mark.slow
 def test_items_are_pinned_and_merged(home, run):
     home("ramfirst")
     ids = [row["id"] for row in run("memory", "list", "--session", "discord:9001", "--json").json][:3]

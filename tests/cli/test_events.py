@@ -136,6 +136,7 @@ SECRET = "ghp" + "_q8Wz3Kd7Lx2Vb9Nm4Tp6Rj1Hs5Gc0Fy8Ua3E"
 KEPT = "Warning: kept as you typed it; it holds a GitHub token: `nanomem scrub --mask` takes it out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -72,6 +72,7 @@ def answering(text):
     return SimpleNamespace(isatty=lambda: True, readline=lambda: text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [("search", "put sites"), ("list",), ("status",)])
 def test_without_a_terminal_the_first_use_names_the_command_that_indexes_what_is_installed(
     packaged, run, monkeypatch, line
@@ -91,6 +92,7 @@ def test_the_command_that_is_named_asks_only_for_what_this_machine_has(place, ru
     assert run("knowledge", "list").err == ""
 
 
+@pytest.mark.slow
 def test_the_first_use_offers_to_index_what_is_installed_and_says_what_is_in_it(packaged, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", answering("y\n"))
     first = run("knowledge", "search", "put sites into")
@@ -115,6 +117,7 @@ def test_the_first_use_offers_to_index_what_is_installed_and_says_what_is_in_it(
     assert run("knowledge", "status", "--json").json["unread"] == []
 
 
+@pytest.mark.slow
 def test_a_no_is_remembered_and_a_search_goes_on_without(packaged, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", answering("n\n"))
     first = run("knowledge", "search", "put sites")
@@ -124,6 +127,7 @@ def test_a_no_is_remembered_and_a_search_goes_on_without(packaged, run, monkeypa
     assert run("knowledge", "list", "--json").json, "the pages of nanomem itself"
 
 
+@pytest.mark.slow
 def test_who_took_everything_away_is_not_asked_again(packaged, run):
     run("knowledge", "add", "--man", "nginx")
     run("knowledge", "remove", "nginx(8)", "--yes")

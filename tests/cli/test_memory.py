@@ -116,6 +116,7 @@ def test_a_write_that_sets_a_file_aside_says_where(home, run):
     assert run("memory", "add", "--text", "coffee").err == ""
 
 
+@pytest.mark.slow
 def test_one_is_one_and_many_are_many(ramfirst, run):
     item_id = run("memory", "list", "--limit", "1", "--json").json[0]["id"]
     run("memory", "delete", item_id, "--yes")
@@ -451,6 +452,7 @@ def test_the_lessons_table_has_the_seeds_columns(ramfirst, run, monkeypatch):
     assert all(cell_width(line) <= 80 for line in run("memory", "lessons", "list").out.splitlines())
 
 
+@pytest.mark.slow
 def test_a_disabled_lesson_is_listed_when_asked_for(ramfirst, run):
     chosen = lesson_ids(run)[0]
     done = run("memory", "lessons", "disable", chosen, "--json").json

@@ -107,6 +107,7 @@ def test_a_dream_during_a_merge_changes_the_file_and_commits_nothing(workspace, 
     assert git(root, "rev-parse", "HEAD") == head
 
 
+@pytest.mark.slow
 def test_a_new_memory_file_is_committed_unless_the_repository_ignores_it(tmp_path, run):
     for name, rule in (("kept", "*.log\n"), ("ignored", "memory/\n"), ("excluded", "")):
         root = tmp_path / name

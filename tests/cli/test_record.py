@@ -47,6 +47,7 @@ def given(run, kind, record_id="", **fields):
     return str(result.json["record"]["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RECORD_KINDS)
 def test_every_kind_goes_the_whole_way(kind, place, run):
     record_id = given(run, kind)

@@ -54,6 +54,7 @@ def test_all_rows_of_the_sample_are_found_afterwards(crystal, run):
     assert {row["origin"] for row in rows} == {"import"}
 
 
+@pytest.mark.slow
 def test_pages_and_words_of_the_sample(crystal, run):
     where = ("--workspace", crystal)
     assert len(run("journal", "list", "--limit", 4, "--offset", 43, *where, "--json").json) == 2

@@ -87,6 +87,7 @@ def test_a_rehearsal_ends_as_the_change_would(line, ramfirst, run):
     assert real.code in (1, 2)
 
 
+@pytest.mark.slow
 def test_undo_and_redo_are_rehearsed_step_by_step(ramfirst, run):
     key = an_item(run)
     run("memory", "edit", key, "--text", "first")

@@ -41,6 +41,7 @@ def test_a_turn_tells_none_beside_its_block(ws):
     assert SECRET not in json.dumps(end(ws, begun.turn, f"It is {TOLD}").to_json())
 
 
+@pytest.mark.slow
 def test_what_is_cut_is_told_without_it(ws):
     for number in range(40):
         ws.items.add(f"{TOLD}{number}")

@@ -23,6 +23,7 @@ def archive(workspace):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "cursors", "is_lossless"),
     [
@@ -95,6 +96,7 @@ def test_an_append_behind_two_objects_without_a_newline_takes_neither(run, archi
     assert archive.read_bytes() == TWO + b"\n"  # the one that Dream has read went, the one beside it stays
 
 
+@pytest.mark.slow
 def test_messages_on_one_line_of_a_transcript_are_two(run, home):
     workspace = home("nb035")
     path = max((workspace.parent / "sessions").glob("*/*.jsonl"), key=lambda one: one.stat().st_size)
@@ -119,6 +121,7 @@ def test_messages_on_one_line_of_a_transcript_are_two(run, home):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["LESSONS.jsonl", "LTM_AUDIT.jsonl", "LESSONS_AUDIT.jsonl"])
 def test_lessons_and_events_on_one_line_are_all_read_and_kept(run, home, name):
     path = home("ramfirst") / "memory" / name

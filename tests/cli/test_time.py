@@ -63,6 +63,7 @@ SEARCHES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", SEARCHES, ids=" ".join)
 @pytest.mark.parametrize("option", ["--since", "--until"])
 @pytest.mark.parametrize(

@@ -191,6 +191,7 @@ def test_the_backfill_is_shown_and_made_once(home, run):
     assert total(run) == 0
 
 
+@pytest.mark.slow
 def test_a_deleted_item_is_listed_and_restored(ramfirst, run):
     row = run("memory", "list", "--json").json[0]
     assert run("memory", "restore").out == "Nothing is deleted.\n"
@@ -269,6 +270,7 @@ def test_a_database_of_facts_is_told_by_its_kinds_and_goes_back(workspace, sampl
     assert run("memory", "import", tmp_path / "all.json", "--dry-run", "--json").json["counts"]["same"] == 526
 
 
+@pytest.mark.slow
 def test_imported_conversations_are_told_as_sessions(workspace, samples, run):
     run("memory", "import", samples / "crystal/home/.nanobot/memory.db", "--yes")
     rows = run("session", "list", "--json").json

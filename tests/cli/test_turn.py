@@ -135,6 +135,7 @@ def test_serve_answers_every_line_and_goes_on_after_an_error(workspace):
         assert any(row.text == "I prefer window seats" for row in ws.items.all())
 
 
+@pytest.mark.slow
 def test_served_recall_finds_what_was_said_in_the_same_chat(workspace):
     folder = workspace / "sessions"
     folder.mkdir(exist_ok=True)
@@ -309,6 +310,7 @@ def test_status_tells_counters_and_openmetrics(workspace, feed, run):
     assert run("memory", "status", "--openmetrics", "--json").code == 2
 
 
+@pytest.mark.slow
 def test_a_begin_says_what_memory_and_context_take_of_their_budgets(workspace, feed, run):
     (workspace / "memory" / "MEMORY.md").write_text("# Notes\n" + "- a line of notes that is rather long\n" * 200)
     with open_workspace(workspace) as ws:

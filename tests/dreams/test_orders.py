@@ -154,6 +154,7 @@ def test_the_rules_write_no_order_whatever_its_mark():
     assert len(checked.refused) + len(proposal.refused) + len(proposal.skipped) >= len(ORDERS) - 1
 
 
+@pytest.mark.slow
 def test_the_memories_of_real_agents_hold_hardly_an_order(samples):
     texts: set[str] = set()
     for path in samples.rglob("history.jsonl"):

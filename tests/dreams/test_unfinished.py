@@ -103,6 +103,7 @@ def whole(workspace):
     assert not list((workspace / ".git").glob("nanomem-*.lock"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", [recorded, waiting_kept, written, committed])
 def test_a_killed_dream_is_named_by_the_doctor_and_finished_by_the_next(workspace, kill):
     kill(workspace)
@@ -114,6 +115,7 @@ def test_a_killed_dream_is_named_by_the_doctor_and_finished_by_the_next(workspac
     whole(workspace)
 
 
+@pytest.mark.slow
 def test_a_dream_that_was_killed_when_all_was_done_is_no_problem(workspace):
     cursor_moved(workspace)
     with open_workspace(workspace) as ws:
@@ -124,6 +126,7 @@ def test_a_dream_that_was_killed_when_all_was_done_is_no_problem(workspace):
     whole(workspace)
 
 
+@pytest.mark.slow
 def test_a_persons_edit_comes_after_what_was_killed(workspace):
     written(workspace)
     with open_workspace(workspace) as ws:

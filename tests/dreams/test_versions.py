@@ -44,6 +44,7 @@ def test_where_no_versions_are_kept_there_is_only_now(tmp_path):
         on.dreams.versions.text("abcdef12", "USER.md")
 
 
+@pytest.mark.slow
 def test_a_file_is_brought_back_byte_for_byte_as_one_operation(workspace):
     path = "memory/MEMORY.md"
     with open_workspace(workspace) as ws:

@@ -51,6 +51,7 @@ def test_status_of_a_workspace_without_any_says_nothing_of_them(place, capsys):
     assert "Tokens" not in out
 
 
+@pytest.mark.slow
 def test_status_of_the_imported_sample(sample_copy):
     base = sample_copy("crystal") / "home" / ".nanobot"
     place = base / "workspace"

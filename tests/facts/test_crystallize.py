@@ -67,6 +67,7 @@ def test_one_key_in_two_categories_is_two_facts_and_the_same_fact_of_an_import_i
     assert verdicts(ws.crystallizer.plan()) == [("lives in: Rome", "new")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["set", "edited", "pinned", "disabled"])
 def test_what_a_person_decided_is_not_overwritten_by_a_run_by_itself(how, talked, workspace):
     ws = talked(cli_direct=["I live in Rome"])

@@ -23,6 +23,7 @@ def counted(ws):
     ]
 
 
+@pytest.mark.slow
 def test_a_dream_is_counted_and_taking_it_back_gives_no_tokens_back(workspace, endpoint):
     endpoint(study(), step(PORT))
     with open_workspace(workspace) as ws:

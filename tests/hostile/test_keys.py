@@ -19,6 +19,8 @@ from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.workspace import Workspace
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.slow
+
 KEYS = (
     "../../outside", "/tmp/nanomem-outside", "..", ".", "", " ", "a/b", "a\\b", "..\\..\\outside", "%2e%2e%2foutside",
     "%2e%2e/%2e%2e/outside", "a\0b", "../../outside\0.md", "a\nb", "\r\n", "-rf", "--to=/tmp/x", "~", "~root/x",

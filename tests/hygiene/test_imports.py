@@ -76,6 +76,7 @@ def test_the_package_itself_loads_nothing_heavy():
     assert set(json.loads(done.stdout)) & {*HEAVY, "click"} == set()
 
 
+@pytest.mark.slow
 def test_a_workspace_and_all_that_serves_it_load_no_optional_part():
     code = (
         "import json, sys, nanomem_tui.workspace, nanomem_tui.cli.commands.serve, nanomem_tui.cli.commands.serve, "

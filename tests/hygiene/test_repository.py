@@ -76,6 +76,7 @@ def test_every_core_dependency_is_used():
     assert wanted - used == set()
 
 
+@pytest.mark.slow
 def test_the_generated_pages_are_fresh():
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "docs.py", "--check"],

@@ -220,6 +220,7 @@ def test_nothing_is_read_again_while_nothing_changed(home, monkeypatch):
         assert ids(ws.conversations.recall("puppy")) == before
 
 
+@pytest.mark.slow
 def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home):
     with home.open() as ws:
         for number in range(80):

@@ -101,6 +101,7 @@ DAMAGE = [  # the file below the home ("+": at its end), what it holds, where it
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "data", "where", "words", "more"), DAMAGE)
 def test_damage_is_told_at_its_place_with_what_it_means(home, name, data, where, words, more):
     name = name.replace("{sessions}", transcripts(home))

@@ -88,6 +88,7 @@ def test_facts_of_another_chat_are_not_related(workspace):
         assert ws.engine.ask(Question("my vehicle today")).block_hits[0].item.id == "theirs"
 
 
+@pytest.mark.slow
 def test_words_alone_tell_no_related_facts(workspace):
     settle(workspace)
     with open_workspace(workspace) as ws:

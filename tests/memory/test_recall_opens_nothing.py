@@ -58,6 +58,7 @@ def asked(workspace, how):
     return done.returncode, done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("a server is asked whether anybody wrote")
 def test_the_interpreter_tells_of_no_file(tmp_path):
     code, report = asked(make_home(tmp_path, items=30), "audit")
@@ -66,6 +67,7 @@ def test_the_interpreter_tells_of_no_file(tmp_path):
     assert json.loads(report)["seen"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("a server is asked whether anybody wrote")
 @pytest.mark.skipif(not only_computing.possible(), reason="this kernel cannot confine a process to computing")
 @pytest.mark.parametrize(("how", "code"), [("only", 0), ("open", -signal.SIGSYS), ("look", -signal.SIGSYS)])

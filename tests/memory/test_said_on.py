@@ -135,6 +135,7 @@ def test_the_last_turns_say_what_day_they_meant(ws):
     assert "Yes, tomorrow (2026-03-02) at nine." in block
 
 
+@pytest.mark.slow
 def test_tools_of_a_server_and_the_context_of_a_task_give_the_day_too(workspace):
     from nanomem_tui.memory.scopes import Audience
 

@@ -79,6 +79,7 @@ def test_undo_takes_back_the_whole_import_and_it_can_be_made_again(samples, ws):
     assert ws.items.all() == []
 
 
+@pytest.mark.slow
 def test_what_a_format_cannot_say_is_kept_as_long_as_its_kind(samples, ws):
     for name in ("ramfirst/home/.nanobot/workspace/memory/LTM_SNAPSHOT.json", "crystal/home/.nanobot/memory.db"):
         ws.transfer.run(ws.transfer.preview(samples / name))
@@ -369,6 +370,7 @@ def test_a_path_that_cannot_be_one(ws, tmp_path):
         ws.transfer.preview("/dev/null")
 
 
+@pytest.mark.slow
 def test_the_reply_context_is_never_opened(ws, sample_copy):
     home = sample_copy("ftswal") / "home" / ".nanobot"
     context = home / "memory" / "reply_context.db"

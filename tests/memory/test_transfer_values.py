@@ -82,6 +82,7 @@ def test_values_that_were_merged_in_come_along(ws, other, tmp_path):
     assert {one[0] for one in told(other)} == {one[0] for one in told(ws)} == {"Braga", "Porto", "Lisbon", "cat"}
 
 
+@pytest.mark.slow
 def test_earlier_values_of_anybody_are_checked(other, tmp_path):
     earlier = [
         {"value": f"it was {KEY}", "since": "2026-01-02T03:04:05+00:00", "until": 7, "odd": "x"},

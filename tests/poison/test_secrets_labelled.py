@@ -39,6 +39,7 @@ def test_no_report_names_a_secret_by_its_value():
             assert not one.is_open(f"{found.kind} #{found.fingerprint}")
 
 
+@pytest.mark.slow
 def test_the_quick_look_passes_over_none_of_them():
     assert [one.text for one in (*SECRETS, *LOOKALIKES) if list(_secrets(one.text)) != find(one.text)] == []
 

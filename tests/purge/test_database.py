@@ -87,6 +87,7 @@ def test_no_byte_of_a_text_is_left_and_the_rest_stays(data, run):
     assert run("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_looking_changes_no_byte(data, run):
     planted_in(data, run)
 

@@ -64,6 +64,7 @@ def test_no_byte_of_a_text_is_left_and_what_was_kept_of_before_goes_with_it(old,
     assert run("forget", "--text", SAID, "--dry-run").code == 0
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_two_workspaces_is_told_and_stays_as_long_as_one_may_need_it(old, run, monkeypatch):
     data = old("sharing")
     assert run("memory", "add", "--text", "milk is white").code == 0

@@ -79,6 +79,7 @@ def test_what_a_memory_said_is_not_captured_again_until_it_is_lifted(workspace, 
     assert saved_by(turn, "zed", SAID)
 
 
+@pytest.mark.slow
 def test_a_memory_of_few_letters_does_not_come_back_and_longer_ones_that_hold_it_may(workspace, run, turn):
     key = saved_by(turn, "zed", "Remember: I like Qux.")
     assert run("forget", "--id", key, "--yes").code == 0
@@ -101,6 +102,7 @@ def test_what_a_person_said_is_captured_from_nobody_but_who_said_it_too(workspac
     assert reasons(turn("zed", "I decided to paint the fence green tomorrow")) == [WHY]  # and is not said to be saved
 
 
+@pytest.mark.slow
 def test_one_lesson_of_a_tool_that_is_forgotten_hinders_no_other(workspace, run):
     def add(trigger, better):
         return run("memory", "lessons", "add", "--trigger", trigger, "--action", better)

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from nanomem_tui.core import paths
 from nanomem_tui.store import storage
 from tests.cli.conftest import Result
+
+pytestmark = pytest.mark.slow
 
 Run = Callable[..., Result]
 GONE = "postgresql+psycopg://agent@db.example/memory"

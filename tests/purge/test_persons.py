@@ -85,6 +85,7 @@ def test_what_one_chat_of_a_shared_session_left_goes_with_it(workspace, run, tau
     assert "cli:direct" not in run("memory", "lessons", "list", "--json").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", [("--person", "mallory"), ("--session", "telegram:777")])
 def test_what_an_agent_recorded_for_a_person_goes(workspace, run, wish):
     origin = {"sender_id": "mallory", "session_key": "telegram:777"}

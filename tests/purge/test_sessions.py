@@ -17,6 +17,7 @@ def _lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_lessons_and_memories_of_others_stay_as_they_are(home, run):
     workspace = home("ramfirst")
     lessons, snapshot = (workspace / "memory" / name for name in ("LESSONS.jsonl", "LTM_SNAPSHOT.json"))
@@ -33,6 +34,7 @@ def test_lessons_and_memories_of_others_stay_as_they_are(home, run):
     assert not shown & own
 
 
+@pytest.mark.slow
 def test_copies_of_it_go_where_nothing_says_whose_they_are(home, run):
     workspace = home("nb035")
     session = next((workspace.parent / "sessions").rglob("Y2xpOmRpcmVjdA.jsonl"))

@@ -203,6 +203,7 @@ def test_the_others_are_disabled_or_deleted_and_the_first_stays(ws):
     assert [item.id for item in ws.items.all()] == [cluster.ids[1]]
 
 
+@pytest.mark.slow
 def test_of_very_many_of_the_same_words_there_are_several_clusters_that_merge_to_one(ws):
     rows = [
         Item(f"i{n}", "Likes trains", scope_key="s", updated_at=f"2026-01-01T00:00:{n % 60:02}") for n in range(450)

@@ -76,6 +76,7 @@ def test_the_set_holds_five_hundred_items_of_junk_and_two_hundred_good_ones(aske
     assert len({one.item.text for one in asked.items.values()}) > 0.97 * len(asked.items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_finder_asks_about_is_junk_and_little_junk_is_missed(asked, kind):
     precision, recall, words = asked.told(kind)

@@ -92,6 +92,7 @@ def test_a_log_of_checkpoints_stays_small_and_survives_damage(tmp_path):
     assert len(log.last()) == KEPT
 
 
+@pytest.mark.slow
 def test_every_picture_is_drawn_within_its_place(ws):
     for number in range(60):
         written(ws, f"項目 {number}", number * 7 % 400, kind=("fact", "preference", "decision", "episodic")[number % 4])

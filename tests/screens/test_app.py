@@ -42,6 +42,7 @@ async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo):
             assert on.screen.table.cursor_id == at
 
 
+@pytest.mark.slow
 async def test_a_change_on_one_screen_is_taken_back_on_another(demo):
     async with console(demo, "items") as on:
         before = on.ids
@@ -235,6 +236,7 @@ async def test_every_place_that_names_a_key_names_the_one_in_force(demo):
         assert on.app.theme != before, "an action of the palette may be given a key"
 
 
+@pytest.mark.slow
 async def test_keys_typed_before_there_are_rows_act_in_order(demo):
     found = paths.find_workspace(demo)
     app = NanomemApp(Opening(found, config.load(found)))

@@ -134,6 +134,7 @@ async def test_without_an_old_archive_there_is_nothing_to_migrate(agent):
         await on.shows("there is no HISTORY.md to migrate")
 
 
+@pytest.mark.slow
 async def test_while_an_agent_runs_each_is_refused_with_the_reason(agent, monkeypatch):
     archive(agent)
     runs(monkeypatch)

@@ -172,6 +172,7 @@ async def test_a_wrong_filter_is_said():
         assert any("hits:many is no number" in strip.text for strip in strips)
 
 
+@pytest.mark.slow
 async def test_narrow_is_one_pane_and_wide_is_two():
     app = ThingsApp(things(10))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -279,6 +280,7 @@ async def test_sorting_goes_through_the_columns():
         assert shown(screen) == [thing.id for thing in things(20)]
 
 
+@pytest.mark.slow
 async def test_an_error_is_shown_in_place_of_the_list_and_a_reload_recovers():
     app = ThingsApp(things(5))
     app.things.error = CorruptDatabase("the database cannot be read", "nanomem.db", "run the doctor")
@@ -308,6 +310,7 @@ async def test_an_empty_list_and_a_filter_without_matches_are_said():
         assert "e edit" not in app.things.query_one(ActionFooter).text
 
 
+@pytest.mark.slow
 async def test_help_and_palette_come_from_the_registry():
     app = ThingsApp(things(5))
     async with app.run_test(size=(80, 24)) as pilot:

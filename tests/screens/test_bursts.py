@@ -14,6 +14,8 @@ from nanomem_tui.workspace import Workspace, open_workspace
 from tests.screens.console import NAMES, console
 from tests.snapshots.terminal import nanomem
 
+pytestmark = pytest.mark.slow
+
 MORE = " near the canal"
 SENT = {"end": "\x1b[F", "enter": "\r", "tab": "\t", "down": "\x1b[B", "ctrl+s": "\x13", "escape": "\x1b"}
 PASTE, PASTED = "\x1b[200~", "\x1b[201~"

@@ -34,6 +34,7 @@ async def test_the_number_is_asked_for_and_begins_with_the_cap(home, screen, cap
         assert on.ids == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", ["items", "lessons"])
 async def test_the_number_that_was_typed_is_used(home, screen):
     async with console(home, screen) as on:

@@ -8,6 +8,8 @@ from nanomem_tui.tiers.context import ContextAssembly
 from tests.screens.console import console
 from tests.tiers.happened import small_home
 
+pytestmark = pytest.mark.slow
+
 TASK = "nginx upstream"
 
 

@@ -11,6 +11,8 @@ from nanomem_tui.widgets.dialogs import EditScreen
 from tests.screens.console import console
 from tests.store.homes import make_home
 
+pytestmark = pytest.mark.slow
+
 
 def drafts(home):
     folder = paths.find_workspace(home).data / "drafts"

@@ -93,6 +93,7 @@ async def test_a_run_is_taken_back_and_that_can_be_undone(demo):
         await on.until(lambda: PENICILLIN not in user(demo))
 
 
+@pytest.mark.slow
 async def test_only_a_hunk_or_a_file_is_taken_back(demo):
     memory = demo / "memory" / "MEMORY.md"
     async with console(demo, "dream") as on:
@@ -387,6 +388,7 @@ async def test_versions_that_cannot_be_read_are_said_and_never_called_none(demo,
         await on.shows("Cannot dream: the versions of the memory files", "is not followed")
 
 
+@pytest.mark.slow
 @needs_git
 async def test_before_a_dream_it_says_what_has_no_version(demo):
     shutil.rmtree(demo / ".git")

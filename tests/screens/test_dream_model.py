@@ -8,6 +8,8 @@ from tests.model.dreams import PORT, endpoints, step, study, with_a_fact
 from tests.model.server import KEY, status
 from tests.screens.console import console
 
+pytestmark = pytest.mark.slow
+
 LINE = PORT["new"]
 
 

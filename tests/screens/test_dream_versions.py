@@ -126,6 +126,7 @@ async def test_another_file_is_shown_as_of_the_same_time(home):
         assert (on.screen.table.cursor_id or "").startswith("8f7d870e")
 
 
+@pytest.mark.slow
 async def test_what_no_commit_holds_yet_is_a_version_of_its_own(home):
     (home / "USER.md").write_text((home / "USER.md").read_text() + "- plays chess\n")
     async with console(home, "versions", (140, 40)) as on:

@@ -90,6 +90,7 @@ async def test_the_status_says_whether_it_is_on_and_why_not(due, monkeypatch):
         await on.until(lambda: idle(on))
 
 
+@pytest.mark.slow
 async def test_a_failure_is_a_notice_and_keys_go_on(due):
     (due / "USER.md").write_bytes(b"\xff")
     async with console(due, "items") as on:

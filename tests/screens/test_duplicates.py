@@ -60,6 +60,7 @@ async def test_a_small_screen_shows_the_list_then_the_members(home, size):
         await on.shows("1 of 3", "proposed to stay")
 
 
+@pytest.mark.slow
 async def test_a_merge_takes_the_one_proposed_and_u_brings_all_back(home):
     before = rows(home)
     async with console(home, "duplicates") as on:
@@ -81,6 +82,7 @@ async def test_a_merge_in_the_detail_takes_the_one_at_the_cursor(home):
     assert {*cluster.ids} & rows(home).keys() == {cluster.ids[1]}
 
 
+@pytest.mark.slow
 async def test_what_is_kept_is_not_asked_again(home):
     before = rows(home)
     async with console(home, "duplicates") as on:
@@ -153,6 +155,7 @@ async def test_a_filter_finds_by_any_member_and_by_grade(home):
         await on.until(lambda: grades(on) == ["near"])
 
 
+@pytest.mark.slow
 async def test_an_item_tells_what_was_merged_into_it(home):
     async with console(home, "duplicates", (150, 45)) as on:
         kept = on.screen.table.rows[0].kept.id

@@ -104,6 +104,7 @@ async def test_what_was_typed_is_kept_when_the_merge_is_put_away(demo):
         assert "- two line of the agent\n" in path.read_text()
 
 
+@pytest.mark.slow
 async def test_it_is_written_on_by_hand(demo):
     async with both_wrote(demo) as (on, path):
         await on.press("e")

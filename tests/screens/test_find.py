@@ -45,6 +45,7 @@ async def test_a_question_finds_the_answer_and_shows_it_between_its_neighbours(t
         await on.until(lambda: on.screen.table.cursor_id == "cli:puppy")
 
 
+@pytest.mark.slow
 async def test_exact_hits_stay_first(talked):
     async with console(talked, "sessions") as on:
         await on.press("F")

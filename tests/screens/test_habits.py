@@ -21,6 +21,7 @@ def boats(tmp_path):
     return workspace
 
 
+@pytest.mark.slow
 async def test_typing_finds_anything_and_enter_goes_there(boats):
     async with console(boats, "items", (80, 24)) as on:
         await on.press("J")
@@ -56,6 +57,7 @@ async def test_a_record_and_a_fact_are_gone_to_with_the_cursor_on_them(demo):
         await on.until(lambda: on.screen.SCREEN == "knowledge" and on.screen.table.cursor_id == fact.id)
 
 
+@pytest.mark.slow
 async def test_a_bookmark_is_set_found_and_removed(boats):
     async with console(boats, "items") as on:
         assert not on.app.ws.paths.habits.exists()

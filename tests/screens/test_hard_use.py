@@ -101,6 +101,7 @@ async def test_without_colour_what_is_chosen_is_marked_with_signs(workspace, mon
         assert lines[4][2] == "-"
 
 
+@pytest.mark.slow
 async def test_when_the_only_hit_of_a_filter_is_deleted_the_filter_is_why_no_row_is_shown(demo):
     async with console(demo, "items") as on:
         total = len(on.ids)

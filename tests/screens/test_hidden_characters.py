@@ -23,6 +23,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "typed"),
     [

@@ -81,6 +81,7 @@ async def test_nothing_waits_says_what_would(demo):
         await on.shows("keep: there is no row here")
 
 
+@pytest.mark.slow
 async def test_one_key_accepts_and_undo_puts_it_back(held):
     async with console(held, "inbox") as on:
         await on.at("held_1")
@@ -173,6 +174,7 @@ async def test_edits_are_accepted_rejected_reworded_and_undone(dreamt):
         assert user() == TEXT
 
 
+@pytest.mark.slow
 async def test_an_edit_whose_line_is_gone_says_so_and_stays(dreamt):
     async with console(dreamt, "inbox") as on:
         (dreamt / USER).write_text("# User\n\n- lives in Bremen\n")

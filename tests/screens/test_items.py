@@ -83,6 +83,7 @@ async def test_a_row_is_disabled_its_detail_says_so_and_undo_takes_it_back(demo)
         assert not on.screen.table.cursor_row.enabled
 
 
+@pytest.mark.slow
 async def test_a_change_made_while_the_app_looks_can_be_undone_and_redone_at_once(demo, monkeypatch):
     seen, go_on = threading.Event(), threading.Event()
 
@@ -161,6 +162,7 @@ async def test_an_edit_is_kept_and_one_that_is_left_twice_changes_nothing(demo):
     assert stored(demo)[item.id] == item.text + " indeed"
 
 
+@pytest.mark.slow
 async def test_what_could_not_be_saved_is_offered_again_as_it_was_typed(demo, monkeypatch):
     async with console(demo, "items") as on:
 
@@ -194,6 +196,7 @@ async def test_an_edit_of_what_another_changed_meanwhile_is_offered_again(demo):
     assert stored(demo)[row.id] == f"{row.text} mine"
 
 
+@pytest.mark.slow
 async def test_a_new_item_stands_on_top_under_the_cursor_and_can_be_pinned(demo):
     async with console(demo, "items") as on:
         await on.pilot.press("G", "a")
@@ -210,6 +213,7 @@ def _alike(one, two):
     return (one.scope_key, one.kind) == (two.scope_key, two.kind)
 
 
+@pytest.mark.slow
 async def test_selected_rows_become_one(demo):
     async with console(demo, "items") as on:
         every = on.screen.table.rows
@@ -227,6 +231,7 @@ async def test_selected_rows_become_one(demo):
         assert next(row for row in on.screen.table.rows if row.id == kept.id).hits == sum(row.hits for row in rows)
 
 
+@pytest.mark.slow
 async def test_what_differs_in_scope_is_not_merged_and_it_is_said_what_to_do(
     demo,
 ):
@@ -262,6 +267,7 @@ async def test_s_sorts_by_the_next_column_and_compaction_shows_its_reasons_first
         assert len(on.ids) == before
 
 
+@pytest.mark.slow
 async def test_rows_of_another_system_can_only_be_read(sample):
     async with console(sample("ftswal"), "items") as on:
         assert len(on.ids) == 185
@@ -406,6 +412,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 async def test_the_text_has_nearly_half_of_the_list_at_any_width(demo):
     from rich.cells import cell_len
 

@@ -100,6 +100,7 @@ async def test_headings_fold_by_enter_and_by_the_arrows(home):
         assert names(on) == TREE
 
 
+@pytest.mark.slow
 async def test_many_facts_begin_with_folded_categories(home, monkeypatch):
     monkeypatch.setattr(knowledge_list, "FOLDED_FROM", 3)
     async with console(home, "knowledge", SMALL) as on:
@@ -182,6 +183,7 @@ async def test_what_is_near_in_words_says_what_finds_by_meaning(home, monkeypatc
         assert wanted.id != on.screen.table.cursor_id
 
 
+@pytest.mark.slow
 async def test_search_by_meaning_falls_back_to_words_and_never_holds_a_key(home, monkeypatch):
     monkeypatch.setenv("NANOMEM_EMBEDDING_ENABLED", "false")
     async with console(home, "knowledge", SMALL) as on:
@@ -337,6 +339,7 @@ async def test_an_edit_of_what_another_changed_is_offered_again(home):
         await on.until(lambda: fact(on, "backend").value == "Starlette")
 
 
+@pytest.mark.slow
 async def test_disable_delete_and_undo_also_of_a_whole_heading(home):
     async with console(home, "knowledge", SMALL) as on:
         await go_to(on, "units")
@@ -483,6 +486,7 @@ async def test_it_fits_every_screen(home, size):
         await on.shows("PostgreSQL 16", "domain")
 
 
+@pytest.mark.slow
 async def test_the_lists_behind_its_key_come_one_after_another(demo):
     async with console(demo, "items", SMALL) as on:
         await on.press("7")

@@ -1,5 +1,7 @@
 """The Ledger screen on a large operation: its filter asks for keys without reading what the operation changed."""
 
+import pytest
+
 from nanomem_tui import open_workspace
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.store.database import reading
@@ -32,6 +34,7 @@ async def test_a_filter_by_key_finds_a_large_operation_and_does_not_read_it(tmp_
         await on.until(lambda: set(on.ids) == {large.id, small.id}, "those that touched it")
 
 
+@pytest.mark.slow
 async def test_all_that_are_selected_are_taken_back_the_newest_first(tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:
@@ -49,6 +52,7 @@ async def test_all_that_are_selected_are_taken_back_the_newest_first(tmp_path):
         assert [row[:-1] for row in ws.items.all()] == before
 
 
+@pytest.mark.slow
 async def test_what_is_refused_in_the_middle_leaves_the_others_taken_back_and_says_so(tmp_path):
     home = make_home(tmp_path)
     with open_workspace(home) as ws:

@@ -135,6 +135,7 @@ async def test_an_edit_of_what_another_changed_meanwhile_keeps_the_others_other_
         assert on.app.ws.lessons.get(row.id).better_action == "their do"
 
 
+@pytest.mark.slow
 async def test_an_edit_of_what_another_deleted_meanwhile_is_saved_once_that_is_back(demo):
     async with console(demo, "lessons") as on:
         row = on.screen.table.cursor_row
@@ -154,6 +155,7 @@ def stored_trigger(workspace, lesson_id):
         return ws.lessons.get(lesson_id).trigger
 
 
+@pytest.mark.slow
 async def test_a_lesson_that_faded_says_so_and_an_edit_makes_it_sure_again(demo):
     long_ago = clock.iso(clock.now() - timedelta(days=90))
     lesson = Lesson("old", "old:k", "asked for a map", "", "send a link", confidence=4, updated_at=long_ago)

@@ -26,6 +26,7 @@ async def to(on, label):
     await on.at(on.screen.row_id(found))
 
 
+@pytest.mark.slow
 async def test_a_moment_shows_what_came_went_and_changed_since(demo):
     told(demo)
     async with console(demo, "items", (160, 45)) as on:
@@ -38,6 +39,7 @@ async def test_a_moment_shows_what_came_went_and_changed_since(demo):
         await on.until(lambda: on.screen.SCREEN == "items")
 
 
+@pytest.mark.slow
 async def test_both_ends_move_by_themselves(demo):
     told(demo)
     async with console(demo, "moments", (160, 45)) as on:
@@ -56,6 +58,7 @@ async def test_both_ends_move_by_themselves(demo):
         await on.until(lambda: on.cursor_text_of("label").startswith("delete"), "one on")
 
 
+@pytest.mark.slow
 async def test_one_row_comes_back_and_undo_takes_that_back(demo):
     key = told(demo)
     async with console(demo, "moments", (160, 45)) as on:
@@ -85,6 +88,7 @@ async def test_a_file_comes_back_as_it_was(demo):
         await on.shows("Bring back")
 
 
+@pytest.mark.slow
 async def test_versions_that_cannot_be_read_are_told_beside_the_rows(demo):
     told(demo)
     damaged(demo)

@@ -200,6 +200,7 @@ async def test_the_cursor_goes_to_a_file_and_to_a_decision_that_come_back(
         assert on.screen.table.cursor == 0
 
 
+@pytest.mark.slow
 async def test_a_filter_that_hides_what_came_back_is_cleared(demo):
     async with console(demo, "items") as on:
         row = await changed(on, ("d",))

@@ -1,9 +1,12 @@
 """The Pictures screen: behind Status, each picture small in the list and large beside it."""
 
+import pytest
+
 from nanomem_tui.review.charts import PICTURES
 from tests.screens.console import console
 
 
+@pytest.mark.slow
 async def test_the_pictures_stand_behind_status(demo):
     async with console(demo, "status") as on:
         await on.press("l")

@@ -40,6 +40,7 @@ async def test_what_leaks_comes_first_then_scopes_then_who_asks(home):
         await on.until(lambda: on.screen.SCREEN == "items")
 
 
+@pytest.mark.slow
 async def test_what_leaks_moves_where_it_belongs_by_two_keys_and_undo_brings_it_back(home):
     async with console(home, "scopes") as on:
         await on.until(lambda: "names:told" in on.ids)

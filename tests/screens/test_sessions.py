@@ -73,6 +73,7 @@ async def test_it_goes_to_the_memories_of_a_session(demo):
         assert expected
 
 
+@pytest.mark.slow
 async def test_search_in_all_transcripts_jumps_to_the_message(demo):
     async with console(demo, "sessions") as on:
         await on.press("F")
@@ -83,6 +84,7 @@ async def test_search_in_all_transcripts_jumps_to_the_message(demo):
         assert on.screen.table.cursor_id == "slack:C0LANTERN"
 
 
+@pytest.mark.slow
 async def test_another_search_begins_at_its_first_result(demo):
     async with console(demo, "sessions") as on:
         await on.press("F")

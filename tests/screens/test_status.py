@@ -150,6 +150,7 @@ async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_t
         assert any(row.name.startswith("sessions/") for row in on.screen.table.rows), "the rest is as it was"
 
 
+@pytest.mark.slow
 async def test_it_says_whether_the_notes_were_taken_in_and_what_that_brought(tmp_path):
     workspace = make_home(tmp_path)
     (workspace / "memory" / "MEMORY.md").write_text("- Ana likes tea\n- Ana lives in Porto\n")

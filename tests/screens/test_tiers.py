@@ -131,6 +131,7 @@ async def test_every_kind_is_counted_listed_and_told(home):
             assert on.screen.table.cursor_id == kind
 
 
+@pytest.mark.slow
 async def test_links_lead_from_the_goal_to_the_tool_call_and_back(home):
     with open_workspace(home) as ws:
         worked(ws)
@@ -210,6 +211,7 @@ async def test_a_record_is_added_edited_deleted_and_brought_back(home):
         await on.until(lambda: screen.ws.records.get("goal", "g1").fields == before)
 
 
+@pytest.mark.slow
 async def test_several_are_deleted_after_a_look(home):
     with open_workspace(home) as ws:
         calls(ws, 5)
@@ -347,6 +349,7 @@ async def test_what_happens_now_is_followed_while_it_is_shown(home):
         assert not timer._active.is_set(), "nothing is looked at while it is not shown"
 
 
+@pytest.mark.slow
 async def test_documents_are_listed_with_their_sections(home):
     guide = "# Guide\n\nFirst words.\n\n## Ports [/foo]\n\nPort 80 is for the proxy.\n"
     async with console(home, "tiers", LARGE) as on:
@@ -399,6 +402,7 @@ async def test_hostile_texts_do_nothing(home):
             assert not set(on.text) & set(hostile.FORBIDDEN_CHARACTERS + "\x1b\x07")
 
 
+@pytest.mark.slow
 async def test_small_terminals_are_enough(home):
     with open_workspace(home) as ws:
         worked(ws)

@@ -30,6 +30,7 @@ async def told_of(on, kind):
     return ["".join(text for text, _ in line).strip() for line in screen.view.lines]
 
 
+@pytest.mark.slow
 async def test_the_past_tells_edits_by_field_and_what_came_or_went_by_its_name(home):
     with open_workspace(home) as ws:
         ws.records.add("goal", {"description": "Stay up", "priority": 1}, "g1")
@@ -43,6 +44,7 @@ async def test_the_past_tells_edits_by_field_and_what_came_or_went_by_its_name(h
         assert not [line for line in past if line.startswith("description")], past
 
 
+@pytest.mark.slow
 async def test_a_long_past_says_how_much_is_not_told(home):
     with open_workspace(home) as ws:
         for number in range(LOGGED + 3):
@@ -53,6 +55,7 @@ async def test_a_long_past_says_how_much_is_not_told(home):
         await on.shows("… and 2 older")
 
 
+@pytest.mark.slow
 async def test_fields_stand_together_and_nothing_is_an_empty_heading(home):
     with open_workspace(home) as ws:
         ws.records.store("agent-state", {"agent_name": "ops", "state": {"busy": True}}, "ops")
@@ -68,6 +71,7 @@ async def test_fields_stand_together_and_nothing_is_an_empty_heading(home):
         assert "created from g1" in await told_of(on, "pattern")
 
 
+@pytest.mark.slow
 async def test_a_section_that_is_wrapped_stays_right_of_its_line(home):
     with open_workspace(home) as ws:
         ws.knowledge.add_text(f"# Guide\n\nWords.\n\n## {'保持网站在线 ' * 9}\n\nMore.\n", "a colleague", "The guide")
@@ -89,6 +93,7 @@ async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home):
         await on.shows("0 records")
 
 
+@pytest.mark.slow
 async def test_coming_back_from_a_link_that_is_no_more_leads_to_the_beginning(home):
     with open_workspace(home) as ws:
         ws.records.store("goal", {"description": "Stay up"}, "g1")

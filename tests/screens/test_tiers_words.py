@@ -12,6 +12,8 @@ from nanomem_tui.widgets.bars import ActionFooter, FilterBar
 from tests.screens.console import console
 from tests.tiers.happened import small_home
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = (80, 24), (200, 60)
 
 

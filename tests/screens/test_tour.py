@@ -1,5 +1,7 @@
 """A tour on the screen: above the status bar, on every screen, until its steps are done or esc puts it away."""
 
+import pytest
+
 from nanomem_tui.widgets import tour
 from tests.screens.console import console
 
@@ -53,6 +55,7 @@ async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo):
         assert any("came out of a tool" in line for step in tour.WALK for line in step.lines)
 
 
+@pytest.mark.slow
 async def test_a_step_that_asks_first_is_done_with_the_answer(demo):
     async with console(demo, "dream", (100, 30)) as on:
         steps = (tour.Step(("Take one back.",), ("dream dream_restore",)), tour.Step(("Well done.",)))

@@ -101,6 +101,7 @@ async def test_the_next_key_means_the_next_row_however_fast_it_comes(home):
         await on.until(lambda: len(on.ids) == 7)
 
 
+@pytest.mark.slow
 async def test_two_that_say_the_same_are_merged_and_one_thing_cannot_be(home):
     async with console(home, "inbox") as on:
         await on.at("duplicate:tea")
@@ -191,6 +192,7 @@ async def test_what_changed_since_it_was_shown_is_not_decided_on(home):
         await on.until(lambda: "junk of another kind" in words(on))
 
 
+@pytest.mark.slow
 async def test_the_next_session_goes_on_where_this_one_ended(home):
     async with console(home, "inbox") as on:
         await on.until(lambda: len(on.ids) == 7)

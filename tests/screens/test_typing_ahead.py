@@ -39,6 +39,7 @@ async def test_a_screen_and_its_key_in_one_go(demo):
         await on.shows("Find in all", "calendar", "1 found")
 
 
+@pytest.mark.slow
 async def test_a_key_waits_for_the_rows_of_the_list_before_it(demo, monkeypatch):
     read = FilesScreen.load
 

@@ -94,6 +94,7 @@ async def test_not_followed_the_place_stays(sample):
         assert view(on).current.key == before == "t3"
 
 
+@pytest.mark.slow
 async def test_it_opens_the_transcript_where_there_is_one(demo, sample):
     async with console(demo, "wal") as on:
         await on.at(KEY)
@@ -128,6 +129,7 @@ def begun(workspace, text):
     write(path, header, turn_log.dump_pre("2026-01-02T10:00:00+00:00", told))
 
 
+@pytest.mark.slow
 async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and_can_be_taken_back(demo):
     begun(demo, "Remember that I always want the window seat.")
     async with console(demo, "wal", (120, 40)) as on:
@@ -156,6 +158,7 @@ async def test_an_unfinished_turn_is_recovered_after_what_it_takes_was_shown_and
         assert "I always want the window seat" not in {item.text.rstrip(".") for item in ws.items.all()}
 
 
+@pytest.mark.slow
 async def test_the_turns_of_selected_logs_are_recovered_together_also_by_name(sample):
     async with console(sample("ftswal"), "wal", (120, 40)) as on:
         assert len(on.app.ws.wal.check()) == 12

@@ -19,6 +19,8 @@ from nanomem_tui.widgets.tour import WALK, Tour
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console
 
+pytestmark = pytest.mark.slow
+
 CAT = "家猫 sleeps by day 🐈"
 
 

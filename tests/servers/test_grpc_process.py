@@ -299,6 +299,7 @@ def test_the_proto_is_printed_whole(run):
     assert done.out == (ROOT / "nanomem_tui/servers/grpc/memory.proto").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_without_its_libraries_it_says_what_to_install(place):
     without = "import sys; sys.modules['grpc'] = None; " + MAIN
     with Process(place, code=without) as process:

@@ -193,6 +193,7 @@ def test_the_same_title_again_replaces_the_text_and_that_can_be_undone(served, m
     assert any("proxy_pass" in one["content"] for one in memory.search_knowledge("proxy_pass", ["solution"]))
 
 
+@pytest.mark.slow
 def test_what_is_found_for_a_model_holds_no_secret_and_a_record_is_as_it_was_stored(memory):
     said = "Move the NAS, password: Xy7fQ2mLk90pqrs"
     memory.store_goal(said, id="g1")

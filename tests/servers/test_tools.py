@@ -173,6 +173,7 @@ def test_recall_takes_what_the_tool_inside_an_agent_takes(ws):
         tools.call("recall", {"query": "seat", "message": "seat"})
 
 
+@pytest.mark.slow
 def test_recall_narrows_facts_by_domain_and_category(ws):
     for category, key, value, domain in (
         ("Contact", "phone", "555", "Work"),

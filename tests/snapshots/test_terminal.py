@@ -197,6 +197,7 @@ def test_nothing_in_a_memory_reaches_the_terminal(hostile_home, tmp_path, column
         harmless(console)
 
 
+@pytest.mark.slow
 def test_the_proof_would_see_an_attack(hostile_home):
     with nanomem(hostile_home) as console:
         console.shows("1 Items")

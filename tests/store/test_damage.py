@@ -72,6 +72,7 @@ def replaced(path):
 DAMAGE = (schema_no_text, schema_full, torn, shifted, emptied, overwritten, replaced, Path.unlink)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_every_command_says_so_and_the_doctor_makes_it_anew(
     workspace,
@@ -135,6 +136,7 @@ def test_without_a_copy_it_is_refused_and_kept(workspace, run):
     assert database(workspace).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_repair_says_what_is_missing_where_a_line_of_the_log_is_torn(workspace, run):
     log = database(workspace).with_name("operations.jsonl")
     lines = log.read_bytes().splitlines(keepends=True)

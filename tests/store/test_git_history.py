@@ -279,6 +279,7 @@ def test_a_broken_repository_is_a_problem_and_no_crash(tmp_path, plant):
     assert GitHistory.open(paths) is None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # older dulwich leaves the pack open
 @needs_git
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: data[:20], lambda _: b""])

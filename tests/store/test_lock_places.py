@@ -36,6 +36,7 @@ def put(path, kind, monkeypatch):
             made.bind(path.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), PLACES)
 def test_it_is_an_error_that_the_doctor_moves_away(
     data,

@@ -117,6 +117,7 @@ def test_reading_commands_load_no_sqlalchemy(workspace):
         assert done.stderr.splitlines()[-1] == "[]", (words, done.stderr)
 
 
+@pytest.mark.slow
 def test_a_memory_of_the_first_edition_is_shown_and_taken_over_by_the_first_change(tmp_path):
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")

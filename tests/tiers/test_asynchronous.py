@@ -10,6 +10,7 @@ from nanomem_tui.core.errors import BadInput
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.slow
 async def test_similar_incidents_come_with_their_resolutions(ws):
     memory = ws.memory
     assert isinstance(memory, nanomem_tui.Memory)
@@ -45,6 +46,7 @@ async def test_documents_are_searched_while_the_loop_goes_on(ws):
         await knowledge_base.search(query="x", sources=["rumours"])
 
 
+@pytest.mark.slow
 async def test_a_hit_of_the_memory_and_one_of_the_documents_are_on_one_scale(ws):
     ws.records.store("procedure", {"name": "proxy", "description": "restart the reverse proxy"})
     ws.knowledge.add_text("# Proxy\n\nHow to restart the reverse proxy.\n", "me", "Proxy")

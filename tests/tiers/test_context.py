@@ -379,6 +379,7 @@ def ranked(texts):
     return [Ranked(one, round(1 - number / 100, 2), parts) for number, one in enumerate(findings)]
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, max_size=12), st.integers(1, 300), COUNTS)
 @settings(max_examples=150, deadline=None)
 def test_the_budget_is_never_exceeded(texts, room, count):

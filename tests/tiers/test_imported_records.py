@@ -39,6 +39,7 @@ def whys(plan, record_id):
     return [(entry.verdict, entry.why) for entry in plan.entries if entry.row.id == record_id]
 
 
+@pytest.mark.slow
 def test_both_databases_of_a_folder_come_in_as_one_operation_that_can_be_undone(ws, samples):
     plan = ws.transfer.preview(samples / "aios")
     assert plan.kinds == {kind: {"new": number} for kind, number in KINDS.items()}
@@ -61,6 +62,7 @@ def test_both_databases_of_a_folder_come_in_as_one_operation_that_can_be_undone(
     assert ws.records.get("goal", "g0") == goal
 
 
+@pytest.mark.slow
 def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(ws, theirs, sample_copy):
     crystal = sample_copy("crystal") / "home" / ".nanobot" / "memory.db"
     (theirs / "memory.db").write_bytes(crystal.read_bytes())
@@ -75,6 +77,7 @@ def test_the_same_rows_are_found_again_while_memories_come_from_the_folder_too(w
     assert ws.records.list_records("goal") == []
 
 
+@pytest.mark.slow
 def test_what_was_imported_and_changed_since_here_or_there(ws, theirs):
     database = theirs / "working.db"
     ws.transfer.run(ws.transfer.preview(theirs))
@@ -103,6 +106,7 @@ def test_what_was_imported_and_changed_since_here_or_there(ws, theirs):
     assert [ws.records.get("goal", one).fields["status"] for one in ("g0", "g1")] == ["failed", "active"]
 
 
+@pytest.mark.slow
 def test_what_was_deleted_here_stays_deleted_unless_it_is_asked_for(ws, samples):
     ws.transfer.run(ws.transfer.preview(samples / "aios" / "working.db"))
     again = ws.transfer.preview(samples / "aios")
@@ -118,6 +122,7 @@ def test_what_was_deleted_here_stays_deleted_unless_it_is_asked_for(ws, samples)
     assert counts(ws.transfer.preview(samples / "aios")) == {"same": 421}
 
 
+@pytest.mark.slow
 def test_secrets_come_in_as_their_names_and_what_reads_as_an_order_is_told(ws, theirs):
     key = "sk-" + "ant-api03-" + "Zq8" * 20
     database = theirs / "working.db"
@@ -153,6 +158,7 @@ def test_what_cannot_be_a_record_is_refused_with_the_reason(ws, theirs):
     ]
 
 
+@pytest.mark.slow
 def test_a_text_that_is_empty_there_costs_no_record(ws, theirs):
     change(theirs / "working.db", "UPDATE decisions SET reasoning = '', model_used = '' WHERE id = 'd0'")
     plan = ws.transfer.preview(theirs)

@@ -89,6 +89,7 @@ def test_a_second_archive_of_a_year_is_a_second_file(ws):
     assert ws.records.get("goal", "late").tier == "longterm"
 
 
+@pytest.mark.slow
 def test_a_damaged_archive_deletes_nothing_and_is_told(ws):
     ws.lifecycle.archive(2024)
     path = folder(ws) / "2024.jsonl.gz"

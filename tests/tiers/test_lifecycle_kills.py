@@ -104,6 +104,7 @@ def content(ws):
     return {*found, f"metrics {metrics - ('metric-hour/old hour' in all_of(ws))}"}
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("on a server the lease of a killed run lasts a while, by the server's own clock")
 def test_a_run_that_goes_on_long_after_a_kill_can_be_undone(tmp_path):
     place = made(tmp_path)
@@ -217,6 +218,7 @@ def test_an_archive_killed_at_every_commit(tmp_path, kind):
 AGES = st.integers(0, 200)
 
 
+@pytest.mark.slow
 @given(
     records=st.lists(st.tuples(st.sampled_from(["goal", "task", "tool-call", "decision", "event", "metric"]), AGES,
                                st.sampled_from(["completed", "pending"])), max_size=25),

@@ -76,6 +76,7 @@ def test_two_runs_at_once_are_one_and_a_refusal(ws):
     assert ws.lifecycle.run().operation is not None
 
 
+@pytest.mark.slow
 def test_after_an_undo_only_a_person_begins_the_next_run(ws):
     filled(ws)
     outcome = ws.lifecycle.step()

@@ -440,6 +440,7 @@ def test_where_a_model_cannot_read_or_is_missing_words_find_and_one_line_says_so
     assert said in found.note
 
 
+@pytest.mark.slow
 def test_the_real_model_finds_what_shares_no_word(ws):
     incident(ws, "web", "The web server refuses connections", resolution="restarted nginx")
     incident(ws, "disk", "No space left on the volume", resolution="old logs removed")

@@ -219,6 +219,7 @@ def test_a_search_where_nothing_was_written_yet_writes_nothing(tmp_path):
         assert ask(folder, "SELECT count(*) FROM vectors") == [(5,)], "now there is where to keep them"
 
 
+@pytest.mark.slow
 def test_a_search_that_writes_vectors_loads_neither_sqlalchemy_nor_textual(workspace):
     code = """
 import sys
@@ -521,6 +522,7 @@ def test_a_question_waits_for_nobody_who_holds_the_rows(ws):
     assert done.is_set()
 
 
+@pytest.mark.slow
 def test_two_threads_ask_and_change_at_once(ws):
     asked = meaning(ws, Words())
     asked.sync()

@@ -62,6 +62,7 @@ def test_what_stands_after_the_limit_changes_nothing(model):
     assert cut @ longer > 0.99999
 
 
+@pytest.mark.slow
 def test_many_threads_may_ask_one_embedder_that_was_never_asked():
     fresh = minilm.mini_lm()
     found: list[np.ndarray] = []
