@@ -14,6 +14,21 @@ from nanomem_tui import __version__
 from nanomem_tui.cli import COMPLETING
 
 
+def start() -> None:
+    """The installed command: run `main`, and end at once where a thread of ours is still at work, in a model that is
+    slow to load, say. Python would abort the process when such a thread comes back from a library in C++."""
+    code = main()
+    threading = sys.modules.get("threading")
+    if threading is not None and any(thread.daemon for thread in threading.enumerate()):
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            code = code or 1
+        os._exit(code)
+    sys.exit(code)
+
+
 def main() -> int:
     """Run the program on `sys.argv` and return its exit code."""
     args = sys.argv[1:]
@@ -80,4 +95,4 @@ def _console_request(args: Sequence[str]) -> tuple[str | None, bool, bool] | Non
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

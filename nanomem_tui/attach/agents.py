@@ -119,7 +119,7 @@ def own_command() -> list[str]:
         importlib.metadata.version("nanomem-tui")
     except importlib.metadata.PackageNotFoundError:
         root = str(PACKAGE.parents[1])
-        start = f"import sys; sys.path.insert(0, {root!r}); from nanomem_tui.__main__ import main; sys.exit(main())"
+        start = f"import sys; sys.path.insert(0, {root!r}); from nanomem_tui.__main__ import start; start()"
         return [sys.executable, "-P", "-c", start]
     return [str(script)] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "nanomem_tui"]
 

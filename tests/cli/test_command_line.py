@@ -177,6 +177,22 @@ def test_version_answers_without_a_parser():
         assert f"'{name}'" not in done.stdout
 
 
+def test_a_command_ends_at_once_whatever_a_thread_is_at():
+    probe = (
+        "import sys, threading, time; import nanomem_tui.__main__ as m; sys.argv = ['nanomem', '--help'];"
+        "busy = lambda: [time.sleep(60), print('still here')];"
+        "threading.Thread(target=busy, daemon=True).start();"
+        "import atexit; atexit.register(print, 'not at once');"
+        "m.start()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, cwd=ROOT, check=True, timeout=30
+    )
+    assert done.stdout.startswith("Usage: nanomem")
+    assert "at once" not in done.stdout
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize(
     "line",
     [
