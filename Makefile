@@ -27,7 +27,7 @@ help: ## this list
 demo: $(VENV)/.core ## the console on a throw-away workspace
 	@$(VENV)/bin/nanomem --demo
 
-test: $(VENV)/.dev ## the default tests, about five minutes on two cores
+test: $(VENV)/.dev ## the default tests, about three minutes on two cores
 	$(PYTEST) -q $(SIDE_BY_SIDE) -m "not interop and not vectors and not crash and not slow"
 
 check: $(VENV)/.dev ## style, types, layers, generated docs and statements
