@@ -11,6 +11,7 @@ INSTALL := scripts/venv.sh
 INPUTS := pyproject.toml constraints.txt scripts/venv.sh
 # What is asked of a store in a file is asked of one on a server too; tests of the file itself are marked `sqlite`.
 ON_BOTH ?= tests/store tests/memory tests/dreams tests/facts tests/tiers tests/purge tests/review --ignore-glob='*/test_git_*'
+NOT_ON_BOTH ?= long
 # What the oldest versions of libraries are asked.
 ON_OLDEST ?= tests
 PEERS := 0.1.5 0.2.2 0.3.0 0.3.5
@@ -76,7 +77,7 @@ interop: $(VENV)/.dev peers ## drive the real agent on workspaces that we edited
 	$(PYTEST) -q $(call marked,interop) -m interop
 
 postgres: .peers/vectors/.done ## the tests of the store, the engine, Dreams, facts, records and curation, with every memory in a real PostgreSQL
-	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not long"
+	NANOMEM_TEST_ON_POSTGRES=1 .peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ON_BOTH) -m "not interop and not vectors and not crash and not $(NOT_ON_BOTH)"
 
 vectors: .peers/vectors/.done ## the indexes in a real Chroma, a memory and the indexes in a real PostgreSQL
 	.peers/vectors/bin/python -m pytest -q $(SIDE_BY_SIDE) $(call marked,vectors) -m "vectors and not long"

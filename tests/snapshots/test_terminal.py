@@ -36,7 +36,8 @@ def leave(console, text):
 
 
 @pytest.mark.slow
-def test_a_whole_session_of_curation(pictured_home, tmp_path):
+def test_a_whole_session_of_curation(pictured_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))  # whose console was never opened
     home = tmp_path / ".nanobot"
     shutil.copytree(pictured_home, home, symlinks=True)
     workspace = home / "workspace"
