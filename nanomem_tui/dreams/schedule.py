@@ -141,7 +141,7 @@ class _Stopped(Refused):
 
 
 class Schedule:
-    """What both schedules share: the file of the last try, and how an outcome is told."""
+    """What both schedules share: the file of the last try, and how an outcome is reported."""
 
     name: str
     """The file is called after it."""
@@ -247,7 +247,7 @@ class DreamSchedule(Schedule):
         return {**found, "every_h": plan.every / timedelta(hours=1), "passed": list(self._read().passed)}
 
     def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
-        """A Dream when one is due. Never raises for a Dream that fails: that is told, and tried again later.
+        """A Dream when one is due. Never raises for a Dream that fails: that is reported, and tried again later.
 
         `stopped` is asked between the steps of a Dream, which then ends with nothing changed. Raises the errors of
         the file system, and of a history that cannot be read.
@@ -321,7 +321,7 @@ class DreamSchedule(Schedule):
         return self._failed(replace(memory, size=size, alone=alone), error, fewer)
 
     def _pass_over(self, plan: Plan, memory: LastTry, queue: Queue) -> Outcome:
-        """Return every Dreamer failed over that entry: it stays in the history, and the next ones are read."""
+        """Pass over an entry that every Dreamer failed at: it stays in the history, and the next ones are read."""
         cursor = queue.waiting[0].cursor
         self._host.dream.runner.pass_over(cursor, memory.error, started_by="schedule")
         passed = (*memory.passed, cursor)[-_KEPT:]
@@ -364,7 +364,7 @@ class CrystallizeSchedule(Schedule):
         return self._status(self.why_off(), "crystallize_schedule is set", self._host.settings.crystallize_schedule)
 
     def step(self, *, stopped: Callable[[], bool] = lambda: False, not_before: datetime | None = None) -> Outcome:
-        """Look for facts when it is due. Never raises for a run that fails: that is told, and tried again later.
+        """Look for facts when it is due. Never raises for a run that fails: that is reported, and tried again later.
 
         `stopped` is asked while sessions are read and a model is asked: then nothing was changed. The first look sets
         the clock, so that a schedule begins with its next time. Raises the errors of the file system.

@@ -220,7 +220,7 @@ class Inbox:
         self._parted = False
         self._problems: dict[str, Problem] = {}
 
-    # -- what wants a person --------------------------------------------------------------------------------------
+    # -- what needs a decision -------------------------------------------------------------------------------------
 
     def findings(self, kinds: Iterable[str] | None = None, limit: int | None = None) -> list[Finding]:
         """Return the open findings, most dangerous kind first; looks anew where something changed."""
@@ -395,9 +395,8 @@ class Inbox:
         if plan.label and not plan.changes and not beside:
             return new_operation(plan.kind, plan.label, plan.of_held, meta=meta)
         verb, text = DECISION_VERBS[plan.decision], plan.done[0].text
-        label = (
-            f"{verb} {edit_conflicts.quote_start(text) if len(plan.done) == 1 else counted(len(plan.done), 'finding')}"
-        )
+        what = edit_conflicts.quote_start(text) if len(plan.done) == 1 else counted(len(plan.done), "finding")
+        label = f"{verb} {what}"
         meta["findings"] = [one.id for one in plan.done]
         return new_operation(f"triage.{plan.decision}", label, [*plan.changes, *plan.of_held, *beside], meta=meta)
 

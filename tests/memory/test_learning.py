@@ -320,6 +320,17 @@ def test_what_was_learned_of_no_name_is_never_shown():
     assert {one.id for one in rank([bad, good, written], "x", SETTINGS, NOW, session_key=S)} == {"lesson_2", "lesson_3"}
 
 
+def test_a_failure_in_spite_of_its_lesson_makes_it_no_surer():
+    world = World()
+    before = world.on(ToolResult("exec", "error: timeout"))[0].lesson
+    world.now += timedelta(minutes=1)
+    found = learn(
+        ToolResult("exec", "error: timeout"), world.lessons, SETTINGS, world.now, session_key=S, recurred={before.id}
+    )
+    assert [(one.what, one.lesson.confidence, one.lesson.hits) for one in found] == [("recurred", 1, 2)]
+    assert found[0].lesson.updated_at == before.updated_at
+
+
 def test_a_tool_keeps_its_name():
     for name in ("exec", "mcp.files:read_file-2", "Read"):
         assert lessons.tool_name(name) == name

@@ -238,6 +238,23 @@ def test_the_scoped_database_is_the_one_that_the_system_makes(ws, samples, tmp_p
     assert words == [("line one line two spaced",)]
 
 
+@pytest.mark.slow
+def test_facts_go_back_as_they_came(samples, tmp_path):
+    def stored(path):
+        columns = "category, key, value, domain, sub_category, created_at, updated_at"
+        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+            return sorted(
+                connection.execute(f"SELECT {columns} FROM facts").fetchall(), key=lambda row: (row[0], row[1])
+            )
+
+    source = samples / "crystal/home/.nanobot/memory.db"
+    with empty(tmp_path) as other:
+        other.transfer.run(other.transfer.preview(source))
+        made = other.transfer.export("facts-db", tmp_path / "f.db")
+        assert stored(made.path) == stored(source)
+        assert set(other.transfer.preview(made.path).counts.values()) == {0, 526}
+
+
 def test_an_item_of_ours_goes_through_the_facts_database(ws, tmp_path):
     made = ws.transfer.export("facts-db", tmp_path / "f.db")
     reading = crystallized.read_memory_db(made.path, "f", ws.id)
