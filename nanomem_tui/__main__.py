@@ -48,7 +48,7 @@ def main() -> int:
             from nanomem_tui.cli.main import run
 
             return run(args)
-        from nanomem_tui.cli.fast_path import open_console
+        from nanomem_tui.launch import run_console
 
         workspace, demo, ascii_only = wanted
         config = None
@@ -57,7 +57,7 @@ def main() -> int:
 
             state = State(workspace)
             workspace, config = state.named(), state.agent_config
-        return open_console(workspace, demo=demo, ascii_only=ascii_only, config=config)
+        return run_console(workspace, demo=demo, ascii_only=ascii_only, config=config)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # the border where an error becomes a line
         from nanomem_tui.cli.output import report
 

@@ -53,8 +53,7 @@ from nanomem_tui.store.database.operation_log import OwnChanges
 from nanomem_tui.terminal import SIGNALS
 from nanomem_tui.terminal.frames import Display, wants_thin
 from nanomem_tui.widgets.bars import say, say_error
-from nanomem_tui.widgets.dialogs import ROW_KEYS, ChoosingDialog
-from nanomem_tui.widgets.key_queue import KeysInOrder, as_keymap, caught_up, key_names
+from nanomem_tui.widgets.key_queue import KeysInOrder, RowsToCome, as_keymap, caught_up, key_names
 from nanomem_tui.widgets.real_cursor import RealCursor
 from nanomem_tui.widgets.theme import THEME_NAMES, THEMES, PlainBars, choose_theme
 from nanomem_tui.widgets.tour import Touring
@@ -407,10 +406,11 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
             await asyncio.sleep(ROWS_LOOK)
 
     def _means_a_row(self, key: events.Key | events.Paste) -> bool:
-        return isinstance(self.screen, ChoosingDialog) and isinstance(key, events.Key) and key.key in ROW_KEYS
+        shown = self.screen
+        return isinstance(shown, RowsToCome) and isinstance(key, events.Key) and key.key in shown.ROW_KEYS
 
     def _rows_to_come(self) -> bool:
-        return isinstance(self.screen, WorkspaceScreen | ChoosingDialog) and self.screen.rows_to_come
+        return isinstance(self.screen, RowsToCome) and self.screen.rows_to_come
 
     def wait_for_first_rows(self) -> None:
         """In a thread: wait until the first rows are painted (or a second is over)."""

@@ -37,16 +37,22 @@ FIRST_ROWS_SECONDS = 0.2  # how long the import of Textual waits for the first r
 ENVIRONMENT = {"TEXTUAL_ANIMATIONS": "none", "ESCDELAY": "5", "TEXTUAL_FPS": "240"}
 
 
-def run_console(workspace: str | None, *, demo: bool, ascii: bool, config: str | None = None) -> int:
+def run_console(workspace: str | None, *, demo: bool, ascii_only: bool, config: str | None = None) -> int:
     """Show the console until it is left; the exit code. Raises the errors of opening a workspace. `config`: the agent's
     configuration where it is not the usual one.
 
-    Raises NanomemError, too, when what waited could not be saved at the end.
+    Raises BadInput where there is no terminal to draw on, and NanomemError when what waited could not be saved.
     """
+    # A driver named in the environment (a browser, a test) brings its own screen.
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
+        from nanomem_tui.core.errors import BadInput
+
+        picture = "`nanomem --demo --snapshot items` prints a screen"
+        raise BadInput("the console needs a terminal", "", picture if demo else "name a command, see `nanomem --help`")
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:
-        code = _demonstrate(ascii) if demo else _show(workspace, ascii, config)
+        code = _demonstrate(ascii_only) if demo else _show(workspace, ascii_only, config)
     finally:
         for stream in (sys.stdout, sys.stderr):
             _flush(stream)

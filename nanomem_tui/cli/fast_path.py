@@ -6,8 +6,6 @@ print is the same function either way (`fast_commands`), and a line that is odd 
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -81,21 +79,3 @@ def _options(form: _Form, args: Sequence[str]) -> dict[str, Any] | None:
 def _is_plain(value: str | int) -> bool:
     """Whether a value is a number, or a text that is not empty and that UTF-8 can hold."""
     return not isinstance(value, str) or (value != "" and not any("\ud800" <= char <= "\udfff" for char in value))
-
-
-# -- The way from the command line into the console. Imports neither click nor a screen before it must ----------------
-
-
-def open_console(workspace: str | None, *, demo: bool, ascii_only: bool, config: str | None = None) -> int:
-    """Show the console until it is left; the exit code. Raises BadInput where there is no terminal to draw on."""
-    # A driver named in the environment (a browser, a test) brings its own screen.
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
-        from nanomem_tui.core.errors import BadInput
-
-        instead = (
-            "`nanomem --demo --snapshot items` prints a screen" if demo else "name a command, see `nanomem --help`"
-        )
-        raise BadInput("the console needs a terminal", "", instead)
-    from nanomem_tui.launch import run_console
-
-    return run_console(workspace, demo=demo, ascii=ascii_only, config=config)

@@ -16,7 +16,6 @@ from click.core import ParameterSource
 
 from nanomem_tui import __version__
 from nanomem_tui.cli import output
-from nanomem_tui.cli.fast_path import open_console
 from nanomem_tui.cli.options import Count, Group, Words, completing, pass_state, usage_line
 from nanomem_tui.cli.state import State
 from nanomem_tui.core import errors
@@ -149,7 +148,9 @@ def root(
     if snapshot:
         wanted = {"svg": svg, "png": png, "rows": rows}
         return _snapshot(state, snapshot, size, wanted, query or "", demo=demo, ascii_only=ascii_only)
-    return open_console(state.named(), demo=demo, ascii_only=ascii_only, config=state.agent_config)
+    from nanomem_tui.launch import run_console
+
+    return run_console(state.named(), demo=demo, ascii_only=ascii_only, config=state.agent_config)
 
 
 def run(args: Sequence[str]) -> int:

@@ -337,7 +337,7 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     async def do_source(self) -> None:
         """To the message that the item came from, or to its session."""
-        from nanomem_tui.screens.items import message_of
+        from nanomem_tui.review.finders.rows import message_of
 
         row = self.table.cursor_row
         item = self._meant(row) if row is not None else None
@@ -627,7 +627,7 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
 
     async def do_source(self) -> None:
         """To the message that the one at the cursor came from, or to its session."""
-        from nanomem_tui.screens.items import message_of
+        from nanomem_tui.review.finders.rows import message_of
 
         row = self.table.cursor_row
         one = self._meant(row).row if row is not None else None

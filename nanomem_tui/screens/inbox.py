@@ -292,7 +292,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
-        from nanomem_tui.screens.items import message_of
+        from nanomem_tui.review.finders.rows import message_of
         from nanomem_tui.store.values import Item
 
         row = self.table.cursor_row

@@ -19,7 +19,6 @@ from nanomem_tui.memory.filters import ITEM_FIELDS, Kind, item_field
 from nanomem_tui.memory.items import merged_words
 from nanomem_tui.memory.scopes import FOREIGN, is_foreign, scope_label
 from nanomem_tui.opening import FIRST_PAGE
-from nanomem_tui.review.finders.rows import message_of
 from nanomem_tui.screens.base.console import show_message, show_why_not
 from nanomem_tui.screens.base.editable_rows import EditableRowsScreen, format_time
 from nanomem_tui.screens.item_columns import item_columns, sign_of
@@ -336,6 +335,8 @@ class ItemsScreen(EditableRowsScreen[Item]):
         row = self.table.cursor_row
         if row is None or not row.session_key:
             return
+        from nanomem_tui.review.finders.rows import message_of  # the finders are no part of the start
+
         index = await self.console.in_thread(lambda ws: message_of(ws, row))
         if index is not None:
             show_message(self.console, row.session_key, index)
@@ -353,8 +354,3 @@ def _no_garbage() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-# -- Where an item came from, as screens ask it: the jump from a row to the message that it was made of ---------------
-
-__all__ = ["message_of"]

@@ -297,7 +297,7 @@ class KnowledgeScreen(FactList):
 
     async def do_source(self) -> None:
         """To the message that the fact, or the value at the cursor, came from."""
-        from nanomem_tui.screens.items import message_of
+        from nanomem_tui.review.finders.rows import message_of
 
         row, part = self.table.cursor_row, self.view.current if self._pane == "detail" else None
         if not isinstance(row, Fact):

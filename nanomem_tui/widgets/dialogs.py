@@ -16,6 +16,7 @@ from textual.widgets import Input, Static, TextArea
 from nanomem_tui.core.errors import NanomemError
 from nanomem_tui.core.text import editable, one_line, safe_text, typed_over
 from nanomem_tui.widgets.bars import LineBar, LineInput
+from nanomem_tui.widgets.key_queue import RowsToCome
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Block, Body, Document, Preview
 from nanomem_tui.widgets.theme import content
@@ -160,14 +161,12 @@ PAGE_KEYS: list[BindingType] = [
 ]
 """For lists that are longer than a screen."""
 
-ROW_KEYS = frozenset(
-    ("enter", "down", "tab", "ctrl+n", "ctrl+j", "up", "shift+tab", "ctrl+p", "ctrl+k", "pagedown", "pageup")
-)
-"""The keys that mean a row of the list: they wait for the rows of what was typed before them."""
-
-
-class ChoosingDialog(Dialog[Row | None], Generic[Row]):
+class ChoosingDialog(RowsToCome, Dialog[Row | None], Generic[Row]):
     """A `LineInput` over a `LineTable`; the result is the row chosen, or None."""
+
+    ROW_KEYS = frozenset(
+        ("enter", "down", "tab", "ctrl+n", "ctrl+j", "up", "shift+tab", "ctrl+p", "ctrl+k", "pagedown", "pageup")
+    )
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", show=False, priority=True),
@@ -188,11 +187,6 @@ class ChoosingDialog(Dialog[Row | None], Generic[Row]):
     @on(Input.Changed)
     def _back_in_the_field(self) -> None:
         self._in_list = False
-
-    @property
-    def rows_to_come(self) -> bool:
-        """Whether the list does not show yet what was typed. A subclass that looks for it in a thread says when."""
-        return False
 
     @property
     def table(self) -> LineTable[Row]:

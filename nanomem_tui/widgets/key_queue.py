@@ -28,6 +28,18 @@ PATIENCE = 2.0  # seconds that are waited for one widget at most: no key is held
 LOOK = 0.02  # seconds between two looks whether a widget has gone
 
 
+class RowsToCome:
+    """A screen whose rows are read in a thread: keys that mean a row may have to wait for them."""
+
+    ROW_KEYS: ClassVar[frozenset[str]] = frozenset()
+    """The keys that mean a row, where they wait for the rows of what was typed before them."""
+
+    @property
+    def rows_to_come(self) -> bool:
+        """Whether the rows that were asked for last are not shown yet."""
+        return False
+
+
 class KeysInOrder(App[int]):
     """An app that hands out a key only when the one before it has done all that it does.
 

@@ -10,9 +10,8 @@ from typing import Protocol, runtime_checkable
 from textual.app import App
 from textual.geometry import Offset
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 
-from nanomem_tui.widgets.parts_view import PartsView
 from nanomem_tui.widgets.table import HEADER, LineTable
 from nanomem_tui.widgets.text_view import TextView
 
@@ -31,9 +30,7 @@ def line_of(widget: Widget) -> int | None:
     """The line of `widget` that the keys act on, from its top; None for one that has none, as a field of text."""
     if isinstance(widget, LineTable):
         return widget.cursor - int(widget.scroll_offset.y) + HEADER if widget.rows else 0
-    if isinstance(widget, PartsView):
-        return widget.cursor_line
-    return 0 if isinstance(widget, TextView) else None
+    return widget.cursor_line if isinstance(widget, TextView) else None
 
 
 def _in_text(widget: Widget | None) -> Offset | None:
@@ -41,7 +38,8 @@ def _in_text(widget: Widget | None) -> Offset | None:
     if isinstance(widget, Input):
         behind = widget.cursor_position >= len(widget.value)  # where Textual reckons with the block that it draws
         return widget.cursor_screen_offset - (int(behind), 0)
-    return widget.cursor_screen_offset if isinstance(widget, TextArea) else None
+    place = getattr(widget, "cursor_screen_offset", None)  # a TextArea's, which is no part of the start
+    return place if isinstance(place, Offset) else None
 
 
 class RealCursor(App[int]):

@@ -218,6 +218,11 @@ class TextView(Moves, ScrollView, can_focus=True):
         self._styles_by_name: dict[str, Style] = {}
         self._painted: dict[int, list[Segment]] = {}
 
+    @property
+    def cursor_line(self) -> int:
+        """The line of the view that the keys act on: its first, where it has no parts to point at."""
+        return 0
+
     def lay_out(self, width: int, wrapped: bool) -> list[Line]:
         """The lines of what is shown, at `width` cells."""
         raise NotImplementedError

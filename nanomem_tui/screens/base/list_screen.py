@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from time import sleep
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -42,12 +42,14 @@ from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, rank_matches, unknown_value
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.help import Choice, HelpScreen, PaletteScreen
 from nanomem_tui.widgets.key_queue import moved_keys, screen_bindings
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Document, Preview, TextView
 from nanomem_tui.widgets.theme import RowLine, content
 from nanomem_tui.widgets.tour import TourBar
+
+if TYPE_CHECKING:
+    from nanomem_tui.widgets.help import Choice
 
 Row = TypeVar("Row")
 
@@ -786,10 +788,13 @@ class ListDetailScreen(Screen[None], Generic[Row]):
 
     def do_help(self) -> None:
         """Show the keys."""
+        from nanomem_tui.widgets.help import HelpScreen  # dialogs are no part of the start
+
         self.app.push_screen(HelpScreen(self.context(), self.HELP))
 
     def do_palette(self) -> None:
         """Choose an action by name, of any screen."""
+        from nanomem_tui.widgets.help import PaletteScreen
 
         async def chosen(choice: Choice | None) -> None:
             if choice is not None and choice.screen == self.SCREEN and not choice.argument:

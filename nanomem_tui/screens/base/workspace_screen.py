@@ -24,6 +24,7 @@ from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
 from nanomem_tui.screens.registry import shared_action
 from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.key_queue import RowsToCome
 
 if TYPE_CHECKING:
     from nanomem_tui.opening import Opening
@@ -88,7 +89,7 @@ class RowsBack(NamedTuple):
     keys: frozenset[str] | None = None
 
 
-class WorkspaceScreen(ListDetailScreen[Row], Generic[Row]):
+class WorkspaceScreen(RowsToCome, ListDetailScreen[Row], Generic[Row]):
     """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
 
     BEHIND: ClassVar[str] = ""
