@@ -91,6 +91,7 @@ def _located(known: Known, visited: Mapping[Path, str]) -> Opening:
 
 
 LOOK_SECONDS = 1.0
+FRAME_SECONDS = 0.1  # the longest that the first frame waits for the first rows
 HOLD_SECONDS = 3.0  # the longest that keys typed before the first rows wait for them
 ROWS_PATIENCE = 1.0  # seconds that a key waits for rows that the one before it asked for
 ROWS_LOOK = 0.005  # seconds between two looks whether a dialog has them
@@ -123,6 +124,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
     changing: asyncio.Lock
     first_screen: str
     ascii_asked: bool  # on the command line: that holds for each workspace
+    frames_wait = True  # until the first rows, or a tenth of a second without: the terminal shows the launcher's frame
     _looking = False  # whether a look at the workspace is under way
     _switched: asyncio.Event | None = None  # while another workspace is being opened
 
@@ -218,6 +220,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
         self.set_interval(LOOK_SECONDS, self.check_workspace)
         self.schedule = Scheduler(self, self.opening)
         self.set_interval(SCHEDULE_SECONDS, self._look_at_schedule)
+        self.set_timer(FRAME_SECONDS, self.show_frames)
         self.set_timer(HOLD_SECONDS, self.release_keys)
 
     def _look_at_schedule(self) -> None:
@@ -373,9 +376,16 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     # Keys typed before there are rows
 
+    def show_frames(self) -> None:
+        """Paint from now on, all that there is to begin with."""
+        if self.frames_wait:
+            self.frames_wait = False
+            self.screen.refresh()
+
     def release_keys(self) -> None:
         """The first rows, or the reason why there are none, are shown: keys count from now."""
         if not self._first_rows.is_set():
+            self.show_frames()
             self.call_after_refresh(self._first_rows.set)
             self.give_out_keys()
 

@@ -161,6 +161,7 @@ PAGE_KEYS: list[BindingType] = [
 ]
 """For lists that are longer than a screen."""
 
+
 class ChoosingDialog(RowsToCome, Dialog[Row | None], Generic[Row]):
     """A `LineInput` over a `LineTable`; the result is the row chosen, or None."""
 

@@ -55,6 +55,7 @@ class Console(Protocol):
     """What screens use of the app."""
 
     opening: Opening
+    frames_wait: bool
     state: State
     ascii_only: bool
     rows_came: asyncio.Event

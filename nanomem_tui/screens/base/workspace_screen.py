@@ -119,6 +119,11 @@ class WorkspaceScreen(RowsToCome, ListDetailScreen[Row], Generic[Row]):
         """Belong to the workspace of now."""
         self._made_for = self.console.opening
 
+    def _compositor_refresh(self) -> None:
+        """Textual paints after each of the layouts of a start; what the terminal shows by then is as good as these."""
+        if not self.console.frames_wait:
+            super()._compositor_refresh()
+
     @property
     def reading(self) -> bool:
         """Whether rows or the detail of the row at the cursor are still to come."""
