@@ -177,7 +177,7 @@ async def by_keys(workspace, twin):
         await on.press(*["j"] * twin.row)
         ids = on.ids[twin.row :]
         for key in twin.keys:
-            if key == "y":  # a person answers what they see: some questions need a look at the notes first
+            if key == "y" and twin.action == "backfill":  # asked once the notes are read: nobody answers before
                 await on.until(lambda: on.app.screen is not on.app.main_screen)
             await (on.type(key) if isinstance(key, Typed) else on.press(key))
         await on.app.settled()
