@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import subprocess
 import sys
 
@@ -207,8 +208,9 @@ async def test_by_meaning_the_nearest_come_first(home):
         await on.type("which relational storage engine domain:work")
         await on.until(lambda: names(on)[:1] == ["database"], "the database first")
         await on.until(lambda: " far of 6" in on.text or "3 near of 6" in on.text, "how many are near")
-        for row in on.screen.table.rows:
-            assert on.screen.dimmed(row) is (on.screen._far[row.id] >= MAX_DISTANCE)
+        for y, row in enumerate(on.screen.table.rows, 1):
+            far = re.search(r"\d\.\d\d", on.screen.table.render_line(y).text)
+            assert on.screen.dimmed(row) is (float(far[0]) >= MAX_DISTANCE)
         await on.press("enter")
         await on.shows("Near it in meaning")
 
