@@ -1,9 +1,11 @@
 """Recall in what was said and noted: which passages, in which order, with what around them, and within which bounds."""
 
+import gc
 import json
 import os
 import shutil
 import time
+import tracemalloc
 
 import pytest
 
@@ -222,11 +224,23 @@ def test_nothing_is_read_again_while_nothing_changed(home, monkeypatch):
 
 @pytest.mark.slow
 def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home):
+    def held(ws):
+        """Bytes that come to be held by asking."""
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        ws.conversations.recall("number")
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
     with home.open() as ws:
+        grown = 0
         for number in range(80):
             home.talk("telegram:7", tuple((role, f"{text} {number}") for role, text in FILLER))
-            ws.conversations.recall("number")
-        assert len(ws.conversations._shelves["sessions"].index) < 2_000
+            grown += held(ws)
+        with home.open() as new:
+            assert grown < 2 * held(new), "as much as one holds that reads all of it now"
+        tracemalloc.stop()
         assert ids(ws.conversations.recall("79", ["sessions"], 1))[0].startswith("telegram:7#")
 
 
