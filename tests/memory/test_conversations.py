@@ -238,9 +238,8 @@ def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home):
         for number in range(80):
             home.talk("telegram:7", tuple((role, f"{text} {number}") for role, text in FILLER))
             grown += held(ws)
-        with home.open() as new:
-            assert grown < 2 * held(new), "as much as one holds that reads all of it now"
         tracemalloc.stop()
+        assert grown < 2_000_000, "it is several times as much where what is gone is still held"
         assert ids(ws.conversations.recall("79", ["sessions"], 1))[0].startswith("telegram:7#")
 
 
