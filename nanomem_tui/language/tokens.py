@@ -136,7 +136,7 @@ def _final(word: str, r1: int, r2: int) -> str:
     return word[:-1] if word.endswith("ll") and len(word) - 1 >= r2 else word
 
 
-VERSION = 6
+VERSION = 7
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 PART = "\ue000"
@@ -181,6 +181,7 @@ LONGEST_JOINED = 40
 NATIONAL = 8
 """The last digits of a telephone number, by which it is found with and without the number of its country."""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+_TWO_LETTERS = {**_UMLAUTS, ord("đ"): "dj"}
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
 _MOST_STEMS = 200_000
 
@@ -193,7 +194,7 @@ class _Stems(dict[str, str]):
     """Stems by word form; empty for a word that says nothing. A cache that starts over when it is full."""
 
     def __missing__(self, word: str) -> str:
-        base, apostrophe, rest = word.partition("'")
+        base, apostrophe, rest = (_alone(word) if "'" in word else word).partition("'")
         if (apostrophe and rest == "t") or base in _STOP:
             found = ""
         elif base.isascii():
@@ -211,18 +212,31 @@ class _Stems(dict[str, str]):
         return found
 
 
+def _alone(word: str) -> str:
+    """A word without the article or small word that an apostrophe joins to it: `ufficio` of `dell'ufficio`."""
+    base, _, rest = word.partition("'")
+    is_small = len(rest) < 2 or rest in _CONTRACTED or rest in _STOP
+    return word if is_small or base not in _listed("elided") else rest
+
+
 _ARABIC = str.maketrans("أإآٱةى", "ااااهي")
 _stem_of = _Stems().__getitem__
 
 
 def _runs(text: str) -> list[str]:
     """The runs of word characters of one script, folded; an English word with what follows its apostrophe."""
-    folded = text if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    folded = text if text.isascii() else _in_plain_digits(unicodedata.normalize("NFKC", text).casefold())
+    folded = folded if folded.isascii() else folded.replace("’", "'").replace("ʼ", "'")
     if folded.isascii():
         read = folded.encode().translate(_PLAIN).decode()
         return _ASCII_WORDS.findall(read) if "'" in read and _ODD.search(read) else read.split()
     plain = _pattern("accents").sub("", unicodedata.normalize("NFD", folded)).translate(_one_spelling())
     return _pattern("word").findall(unicodedata.normalize("NFC", plain))
+
+
+def _in_plain_digits(text: str) -> str:
+    """A text with the digits of every script as those of ASCII: `٠١٢` as `012`."""
+    return text if text.isascii() else _pattern("digit").sub(lambda found: str(unicodedata.digit(found[0])), text)
 
 
 @lru_cache(1)
@@ -288,16 +302,18 @@ def index_tokens(text: str) -> list[str]:
 
 def joined(text: str) -> list[str]:
     """What is written apart or by other letters, as it may be written too: hyphened words and identifiers as one word,
-    the words that capital letters divide, numbers without their separators, `ü` as `ue`.
+    the words that capital letters divide, numbers and account codes without their separators, `ü` as `ue`.
 
     >>> joined("wi-fi"), joined("getUser"), joined("1,234,567")
     (['wifi'], ['get', 'user'], ['1234567'])
     """
     words = (word for word in _pattern("hyphened").findall(text) if len(word) <= 2 * LONGEST_JOINED)
     found = [_stem_of("".join(runs)) for word in words if len(runs := _runs(word)) > 2 or not word[0].isdigit()]
+    found += [_stem_of("".join(_runs(name.replace(name[1], "")))) for name in _pattern("called").findall(text)]
     for name in _pattern("humped").findall(text):
         found += map(_stem_of, map(str.lower, _pattern("humps").findall(name)))
-    for number in _pattern("number").findall(text):
+    found += ["".join(map(str.lower, filter(str.isalnum, code))) for code in _pattern("grouped").findall(text)]
+    for number in _pattern("number").findall(_in_plain_digits(text)):
         digits = "".join(filter(str.isdigit, number))
         if len(digits) < len(number):
             found.append(digits)
@@ -305,7 +321,9 @@ def joined(text: str) -> list[str]:
             found.append(digits[-NATIONAL:] + PART)
     if not text.isascii():
         folded = unicodedata.normalize("NFC", text).casefold()
-        found += [_stem_of("".join(_runs(word.translate(_UMLAUTS)))) for word in _pattern("umlauted").findall(folded)]
+        found += [
+            _stem_of("".join(_runs(word.translate(_TWO_LETTERS)))) for word in _pattern("umlauted").findall(folded)
+        ]
     return [word for word in found if 1 < len(word) <= LONGEST_JOINED]
 
 
@@ -349,6 +367,8 @@ def is_part(token: str) -> bool:
 
 
 def _parts(run: str) -> list[str]:
+    if "'" in run:
+        run = _alone(run)
     if _pattern("semitic").match(run):
         bare = _bare(run)
         within = f"{BORDER}{bare}{BORDER}"
@@ -483,12 +503,21 @@ def _light_elsewhere() -> frozenset[str]:
 
 
 def alike(word: str) -> list[str]:
-    """The tokens that a note may have where a question has this one; none but in English.
+    """The tokens that a note may have where a question has this one: English words, and Chinese terms that Taiwan and
+    the mainland have each of their own.
 
-    >>> alike("kid")[:2]
-    ['child', 'son']
+    >>> alike("kid")[:2], alike("软体")
+    (['child', 'son'], ['软件'])
     """
+    if not word.isascii():
+        return [_other_term()[word]] if word in _other_term() else []
     return str(pack_files.table("alike")["words"].get(word, "")).split()
+
+
+@lru_cache(1)
+def _other_term() -> dict[str, str]:
+    pairs = [tuple(pair.split("=")) for pair in table("one-spelling")["terms"].split()]
+    return {term: other for one, two in pairs for term, other in ((one, two), (two, one))}
 
 
 def is_of_talk(word: str) -> bool:

@@ -46,6 +46,23 @@ ASKED = [
     ("اشترى الكتاب من دمشق", "كتاب"),
     ("היא אוהבת את הספר", "ספר"),
     ("הילדים בגינה", "ילדים"),
+    ("Le chiavi dell'ufficio sono da Luca", "ufficio"),
+    ("L'ombrello è all'ingresso", "dov'è l'ombrello?"),
+    ("Quest’estate andiamo in Grecia", "estate"),
+    ("Un'amica lavora in banca", "amica"),
+    ("Sant'Agnese è la sua parrocchia", "Agnese"),
+    ("Le bail court jusqu'octobre", "octobre"),
+    ("Lorsqu’Anaïs vient, on mange du riz", "Anaïs"),
+    ("L'arròs és bo", "arròs"),
+    ("D'Angelo is the optician", "dangelo"),
+    ("O'Brien is the tiler", "O’Brien"),
+    ("الرمز ٠٥٦٣", "0563"),
+    ("कोड ९८७६", "9876"),
+    ("The safe: 4477", "٤٤٧٧"),
+    ("The account is DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+    ("Tax account: GB82 WEST 1234 5698 7654 32", "GB82WEST12345698765432"),
+    ("Ljiljana Đorđević keeps bees", "Djordjevic"),
+    ("他是軟體工程師", "软件"),
 ]
 
 
