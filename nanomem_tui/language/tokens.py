@@ -143,6 +143,15 @@ PART = "\ue000"
 """What a part of a word ends with, so that it is no word; SQLite takes it for a letter."""
 BEGINNINGS = (3, 5)
 """Letters of the beginnings by which a word is found that has more of them."""
+TAIL, LEAST_COMPOUND, LEAST_HEAD = 4, 8, 3
+"""Letters by which a word is found within a compound (`schl` of `Schlüssel` in `Haustürschlüssel`), those that a
+compound has at least, and those that stand before the word in it."""
+MOST_OF_COMPOUNDS = 40
+"""Words of a text up to which it is found by the tails of its compounds; a longer one would only count as longer."""
+FEW_WORDS = 8
+"""Words up to which a text may be in such a language though none of them shows it."""
+COMPOUND = 0.8
+"""What the tail of a compound counts."""
 INSIDE = 3
 """Letters of each run of an Arabic or Hebrew word by which it is found; its borders count as letters."""
 BORDER = "\ue001"
@@ -183,6 +192,8 @@ NATIONAL = 8
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _TWO_LETTERS = {**_UMLAUTS, ord("đ"): "dj"}
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
+_BEYOND_LATIN = "\u0250"
+"""The first letter that is none of ours, where runs are without accents."""
 _MOST_STEMS = 200_000
 
 # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for them.
@@ -295,6 +306,7 @@ def index_tokens(text: str) -> list[str]:
     runs = _runs(text)
     words = _words_of(text, runs)
     words += _parts_of(text, runs)
+    words += _tails_of(text, runs)
     if _pattern("apart").search(text):
         words += joined(text)
     return words
@@ -359,6 +371,46 @@ def _parts_of(text: str, runs: list[str]) -> list[str]:
         if is_bent if run.isascii() or latin(run) else not unspaced(run):
             found.extend(_parts(run))
     return found
+
+
+def _tails_of(text: str, runs: list[str]) -> list[str]:
+    """The four letters at each place of a long word where the second word of a compound may begin.
+
+    >>> [part[:-1] for part in _tails_of("der Kirschbaum", ["der", "kirschbaum"])]
+    ['schb', 'chba', 'hbau', 'baum']
+    """
+    if len(runs) > MOST_OF_COMPOUNDS:
+        return []
+    long = [run for run in runs if len(run) >= LEAST_COMPOUND and run[0] < _BEYOND_LATIN and run.isalpha()]
+    if not long or not _has_compounds(text, runs):
+        return []
+    return [run[at : at + TAIL] + PART for run in long for at in range(LEAST_HEAD, len(run) - TAIL + 1)]
+
+
+def _asked_tails(text: str, runs: list[str]) -> list[str]:
+    """What words of a question are found by as the second word of a compound; none in a sentence of English."""
+    if not _elsewhere().isdisjoint(runs) and not _has_compounds(text, runs):
+        return []
+    return [run[:TAIL] + PART for run in runs if len(run) >= TAIL and run[0] < _BEYOND_LATIN and run.isalpha()]
+
+
+def _has_compounds(text: str, runs: list[str]) -> bool:
+    """Whether a text is in a language that writes compounds as one word, as German, Dutch, Swedish and Finnish do: its
+    small words show it, or it is short and nothing in it shows another language."""
+    own, elsewhere = _listed("small_of_compounds").intersection(runs), _elsewhere()
+    if own:
+        return len(own) > len(elsewhere.intersection(runs))
+    if len(runs) > FEW_WORDS or not elsewhere.isdisjoint(runs):
+        return False
+    if text.isascii():
+        return not any(is_common(_stem_of(run)) for run in runs)
+    return not any(map(_is_unspaced, runs)) and _pattern("of_no_compounds").search(text.casefold()) is None
+
+
+@lru_cache(1)
+def _elsewhere() -> frozenset[str]:
+    """The small words of English and of other languages without compounds."""
+    return (_STOP | _foreign()) - _listed("small_of_compounds") - _listed("small_anywhere")
 
 
 def is_part(token: str) -> bool:
@@ -472,6 +524,7 @@ def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
     pairs = [_stem_of(one + other) for one, other in pairwise(runs[: limit + 1]) if _may_be_one(one, other)]
     found = {
         **dict.fromkeys(pairs, PAIR),
+        **dict.fromkeys(_asked_tails(text, runs)[:limit], COMPOUND),
         **dict.fromkeys((*joined(text), *_parts_of(text, runs)[: len(BEGINNINGS) * limit]), 1.0),
     }
     found.pop("", None)
