@@ -236,7 +236,7 @@ _stem_of = _Stems().__getitem__
 
 def _runs(text: str) -> list[str]:
     """The runs of word characters of one script, folded; an English word with what follows its apostrophe."""
-    folded = text if text.isascii() else _in_plain_digits(unicodedata.normalize("NFKC", text).casefold())
+    folded = text if text.isascii() else plain_digits(unicodedata.normalize("NFKC", text).casefold())
     folded = folded if folded.isascii() else folded.replace("’", "'").replace("ʼ", "'")
     if folded.isascii():
         read = folded.encode().translate(_PLAIN).decode()
@@ -245,8 +245,12 @@ def _runs(text: str) -> list[str]:
     return _pattern("word").findall(unicodedata.normalize("NFC", plain))
 
 
-def _in_plain_digits(text: str) -> str:
-    """A text with the digits of every script as those of ASCII: `٠١٢` as `012`."""
+def plain_digits(text: str) -> str:
+    """Return a text with the digits of every script as those of ASCII; of the same length.
+
+    >>> plain_digits("٠١२३")
+    '0123'
+    """
     return text if text.isascii() else _pattern("digit").sub(lambda found: str(unicodedata.digit(found[0])), text)
 
 
@@ -325,7 +329,7 @@ def joined(text: str) -> list[str]:
     for name in _pattern("humped").findall(text):
         found += map(_stem_of, map(str.lower, _pattern("humps").findall(name)))
     found += ["".join(map(str.lower, filter(str.isalnum, code))) for code in _pattern("grouped").findall(text)]
-    for number in _pattern("number").findall(_in_plain_digits(text)):
+    for number in _pattern("number").findall(plain_digits(text)):
         digits = "".join(filter(str.isdigit, number))
         if len(digits) < len(number):
             found.append(digits)
