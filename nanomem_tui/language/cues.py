@@ -6,6 +6,7 @@ no index and no weight.
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -67,6 +68,11 @@ def waits_for(question: str) -> Waits:
     return Waits(asks_time, frozenset(months), frozenset(days), frozenset(years))
 
 
+_LIKE_A_MONTH = re.compile(r"\b(?:(?:jan|feb|sep|oct|nov|dec)[a-z]{3,7}|[a-z]{3,7}(?:ary|ber))\b")
+_SHORT = 6
+"""The letters of the longest of the short names of months."""
+
+
 @lru_cache(1)
 def _month_numbers() -> dict[str, int]:
     names = pack_files.meanings("dates", "months").items()
@@ -85,7 +91,32 @@ def _months(text: str) -> set[int]:
         )
         if number is not None and is_month:
             found.add(number)
-    return found
+    return found or {number for word in _LIKE_A_MONTH.findall(text) for number in _month_meant(word)}
+
+
+def _month_meant(word: str) -> list[int]:
+    """The month that a word is with one slip in it; none for the short names, to which other words are near.
+
+    >>> _month_meant("novemqber"), _month_meant("embers")
+    ([11], [])
+    """
+    return [number for name, number in _month_numbers().items() if len(name) > _SHORT and is_a_slip(word, name)]
+
+
+def is_a_slip(word: str, meant: str) -> bool:
+    """Whether a word is another with one letter too many, too few or wrong, or with two neighbours swapped.
+
+    >>> is_a_slip("octobre", "october"), is_a_slip("october", "october")
+    (True, False)
+    """
+    shorter = min(len(word), len(meant))
+    if abs(len(word) - len(meant)) > 1:
+        return False
+    start = next((at for at in range(shorter) if word[at] != meant[at]), shorter)
+    same = (at for at in range(shorter - start) if word[-1 - at] != meant[-1 - at])
+    end = next(same, shorter - start)
+    left, other = word[start : len(word) - end], meant[start : len(meant) - end]
+    return max(len(left), len(other)) == 1 or (len(left) == len(other) == 2 and left == other[::-1])
 
 
 def asked_speaker(query: str) -> str:

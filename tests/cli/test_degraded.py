@@ -167,6 +167,24 @@ def test_an_emptied_index_is_named_and_made_anew(run, home):
     assert "Prefers trains over planes" in run("memory", "search", "trains").out
 
 
+@pytest.mark.sqlite("the file itself")
+def test_an_index_of_another_release_is_no_problem(run, home):
+    database = home("ramfirst").parent / "nanomem" / "nanomem.db"
+    run("memory", "add", "--text", "Prefers trains over planes")
+    before = run("doctor")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE memory_meta SET value = '1' WHERE key = 'tokens'")
+        connection.commit()
+    doctor = run("doctor")
+    (note,) = (line for line in doctor.out.splitlines() if "the search index" in line)
+    assert note.startswith("note ")
+    assert "is of another release (it is made anew by itself" in note
+    assert "All is well." in doctor.out
+    assert doctor.code == before.code
+    run("memory", "add", "--text", "Likes window seats")
+    assert "search index" not in run("doctor").out
+
+
 @pytest.fixture
 def away(workspace, tmp_path, monkeypatch):
     """The store cannot be read: a pipe lies in the place of its database."""

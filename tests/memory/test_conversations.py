@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_name
-from nanomem_tui.language.cues import asked_speaker
+from nanomem_tui.language.cues import asked_speaker, waits_for
 from nanomem_tui.memory.filters import matcher, with_neighbours
 from nanomem_tui.memory.recall import conversations, passages
 from nanomem_tui.memory.recall.conversations import nearest_wanted
@@ -344,3 +344,18 @@ def test_windows_over_a_stream_have_both_ends():
 
 def _touch(path, moment):
     os.utime(path, (moment, moment))
+
+
+@pytest.mark.parametrize(
+    ("question", "months"),
+    [
+        ("what did we do in Novemqber?", {11}),
+        ("the trip in ootober 2023", {10}),
+        ("Deecmber parties", {12}),
+        ("the january sale", {1}),
+        ("a member of the octet", set()),
+        ("embers in the chamber", set()),
+    ],
+)
+def test_a_month_with_a_slip_is_that_month(question, months):
+    assert waits_for(question).months == months
