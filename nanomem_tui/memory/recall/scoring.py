@@ -481,8 +481,8 @@ LEAST = 0.18
 LEAST_BY_MEANING = 0.26
 """The same where meaning was asked. What stands out in meaning is recalled whatever its chance."""
 
-LEAST_ELSEWHERE = 0.05
-"""The same in other languages than English, of which it was not learned."""
+LEAST_ELSEWHERE = 0.1
+"""The same in other languages than English, which have a judge of their own."""
 
 LEAST_ASKED = 0.15
 """A message with less of a chance to need any memory gets none."""
@@ -492,8 +492,8 @@ LEAST_COVERED = 0.06
 of a message of one or two words, which is what it is about."""
 
 MOST, MOST_OF_FEW = 0.5, 0.3
-"""A memory that covers so much of what a message is about has a bearing on it, whatever else is learned; the second
-among few rows."""
+"""A memory that covers so much of what an English message is about has a bearing on it, whatever else is learned; the
+second among few rows."""
 
 FEW = 50
 """Among fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
@@ -506,6 +506,8 @@ FAR_IN_MEANING = 0.8
 NEAR = 0.55
 """Cosine distance up to which the nearest memory has a bearing on a message that needs some."""
 
+_SOUNDS = re.compile("[\u3040-\u309f]+|[\u30a0-\u30ff\uac00-\ud7af]")
+"""A piece of Japanese or Korean that tells nothing by itself: endings and small words are of them."""
 _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
 
 
@@ -549,14 +551,14 @@ def read_message(
     worth = {word: weight * idf(total, known.rows_with.get(word, 0)) for word, weight in words.items()}
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
     values = [(max(worth[token] for token in one), one) for one in meant]
-    names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
+    names = frozenset(token for name in _NAMED.findall(text) if name[0].isupper() for token in tokens(name))
     english = is_english(text)
     light = light_words(english=english)
-    about = [(value, one) for value, one in values if not light.issuperset(one)]
-    whole = {word: value for word, value in worth.items() if not is_part(word)}
+    about = [(value, one) for value, one in values if not all(word in light or _SOUNDS.fullmatch(word) for word in one)]
+    whole = {word: value for word, value in worth.items() if not is_part(word) and not _SOUNDS.fullmatch(word)}
     return Message(
         whole,
-        {word: value for word, value in worth.items() if word not in whole},
+        {word: value for word, value in worth.items() if is_part(word)},
         frozenset(whole.keys() - light),
         tuple(1.0 if total < FEW else value for value, _ in about),
         _covering(worth, {token for one in meant for token in one}, [one for _, one in about]),
@@ -609,14 +611,13 @@ def bearing_features(
 def bearing_chances(
     asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()
 ) -> list[float]:
-    """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the
-    best of them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the
-    others in meaning."""
+    """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or, in
+    English, the best of them shows it. `clear`: whether each stands out of all the others in meaning."""
     if asked.greets:
         return [0.0] * len(hits)
-    weights = "by meaning" if by_meaning else "by words"
+    weights = ("by meaning" if by_meaning else "by words") if asked.is_english else "elsewhere"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    has_words = [coverage(asked, held) >= most for held, _, _ in hits]
+    has_words = [asked.is_english and coverage(asked, held) >= most for held, _, _ in hits]
     tells = asked.rows >= FEW and asked.length > 2
     least_asked = LEAST_ASKED if not any(has_words) else LEAST_COVERED if tells else 0.0
     if asked.is_english and hits and least_asked:
@@ -701,20 +702,28 @@ def least_chance(asked: Message, *, by_meaning: bool) -> float:
 
 
 def collect_features(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
-    """Return the `features` of the hits at some places; `hits` are all, best first."""
+    """Return the features of the hits at some places; `hits` are all, best first. In other languages than English also
+    how much of the message a hit has, and the longest word of it."""
     best = max((score for _, score, _ in hits), default=0.0) or 1.0
     nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
     return [
-        bearing_features(asked, held, place, score / best, distance, nearest)
+        [
+            *bearing_features(asked, held, place, score / best, distance, nearest),
+            *(() if asked.is_english else (coverage(asked, held), _longest(asked, held))),
+        ]
         for place in places
         for held, score, distance in (hits[place],)
     ]
+
+
+def _longest(asked: Message, held: AbstractSet[str]) -> float:
+    return float(max((len(word) for word in asked.heavy & held), default=0))
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
     return 1 / (1 + math.exp(-weights[0] - math.fsum(map(operator.mul, weights[1:], values))))
 
 
-@lru_cache(4)
+@lru_cache(8)
 def _weights(name: str, of: str) -> tuple[float, ...]:
     return tuple(pack_files.table("bearing")[name][of])
