@@ -348,6 +348,11 @@ def is_part(token: str) -> bool:
     return token[-1:] == PART
 
 
+def is_piece(token: str) -> bool:
+    """Whether a token is of a script without spaces, and so a piece of a text rather than a word."""
+    return _is_unspaced(token)
+
+
 def _parts(run: str) -> list[str]:
     if _pattern("semitic").match(run):
         bare = _bare(run)

@@ -523,7 +523,7 @@ class Message(NamedTuple):
     places of those of which it says something, each with how much. `total`: what all its words count together,
     `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in words. `names`: the
     tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it speaks of the person, or
-    of somebody they mean. `greets`: it does nothing else.
+    of somebody they mean. `needs_none`: it greets, or is a sum, and nothing else.
     """
 
     words: Mapping[str, float]
@@ -540,7 +540,7 @@ class Message(NamedTuple):
     strange: float
     of_people: bool
     is_english: bool
-    greets: bool
+    needs_none: bool
 
 
 def read_message(
@@ -571,7 +571,7 @@ def read_message(
         sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
         cues.is_of_people(text),
         english,
-        cues.only_greets(text),
+        cues.needs_no_memory(text),
     )
 
 
@@ -613,7 +613,7 @@ def bearing_chances(
 ) -> list[float]:
     """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or, in
     English, the best of them shows it. `clear`: whether each stands out of all the others in meaning."""
-    if asked.greets:
+    if asked.needs_none:
         return [0.0] * len(hits)
     weights = ("by meaning" if by_meaning else "by words") if asked.is_english else "elsewhere"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
