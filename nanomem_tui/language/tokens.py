@@ -136,7 +136,7 @@ def _final(word: str, r1: int, r2: int) -> str:
     return word[:-1] if word.endswith("ll") and len(word) - 1 >= r2 else word
 
 
-VERSION = 6
+VERSION = 7
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 PART = "\ue000"
@@ -392,7 +392,7 @@ def _foreign() -> frozenset[str]:
     telling = {word for word, codes in pack_files.table("words").items() if "en" not in codes}
     telling.update(pack_files.table("tokens")["small_words"].split())
     plain = {word for word in telling if word.isascii() and word.isalpha() and len(word) > 1}
-    return frozenset(plain.union(_listed("folded"))) - _STOP
+    return frozenset(plain.union(_listed("folded"))) - _STOP - _listed("english_too")
 
 
 def _pieces(run: str) -> list[str]:

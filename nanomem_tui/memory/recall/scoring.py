@@ -27,6 +27,7 @@ from nanomem_tui.language.tokens import (
     index_tokens,
     is_english,
     is_part,
+    is_piece,
     light_words,
     readable,
     shown,
@@ -501,6 +502,9 @@ FEW = 50
 SHARE_ALIKE = 0.7
 """How much of a word a memory has that has another in its place."""
 
+ENOUGH_PIECES = 0.7
+"""How much of them is all, where a script has no spaces: a word put between two others takes a few pieces away."""
+
 FAR_IN_MEANING = 0.8
 """Cosine distance from which on a memory is not near."""
 NEAR = 0.55
@@ -555,6 +559,9 @@ def read_message(
     english = is_english(text)
     light = light_words(english=english)
     about = [(value, one) for value, one in values if not all(word in light or _SOUNDS.fullmatch(word) for word in one)]
+    of_people = cues.is_of_people(text)
+    if not about and of_people:
+        about = values  # “where do I work?”
     whole = {word: value for word, value in worth.items() if not is_part(word) and not _SOUNDS.fullmatch(word)}
     return Message(
         whole,
@@ -569,7 +576,7 @@ def read_message(
         len(values),
         names,
         sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
-        cues.is_of_people(text),
+        of_people,
         english,
         cues.needs_no_memory(text),
     )
@@ -646,15 +653,19 @@ def coverage(asked: Message, held: AbstractSet[str]) -> float:
 
 def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) -> list[int]:
     """Return the places of rows, best first, in the order in which they are given: of two of which the newer has all
-    that the other has of the message, the newer first; it may be another value. Of each row: the words of those looked
-    for that it holds, and when it was said last."""
-    said = [frozenset(place for place, share in _shares(asked, held).items() if share >= 1) for held, _ in rows]
+    that the other has of the message, or what stands for it, the newer first; it may be another value. Of each row: the
+    words of those looked for that it holds, and when it was said last."""
+    shares = [_shares(asked, held) for held, _ in rows]
+    said, meant = ([{at for at, one in row.items() if one >= least} for row in shares] for least in (1, SHARE_ALIKE))
+    enough = ENOUGH_PIECES if any(map(is_piece, asked.covers)) else 1
     order: list[int] = []
     for place, (_, at) in enumerate(rows):
         older = (
             index
             for index, other in enumerate(order)
-            if said[other] and said[other] <= said[place] and rows[other][1] < at
+            if said[other]
+            and len(said[other] & meant[place]) >= enough * len(said[other])
+            and rows[other][1] < at
         )
         order.insert(next(older, len(order)), place)
     return order
@@ -717,7 +728,7 @@ def collect_features(asked: Message, hits: Sequence[Found], places: Iterable[int
 
 
 def _longest(asked: Message, held: AbstractSet[str]) -> float:
-    return float(max((len(word) for word in asked.heavy & held), default=0))
+    return float(max((len(word) - is_part(word) for word in held & asked.covers.keys()), default=0))
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
