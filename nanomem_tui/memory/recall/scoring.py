@@ -655,8 +655,8 @@ def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) ->
     """Return the places of rows, best first, in the order in which they are given: of two of which the newer has all
     that the other has of the message, or what stands for it, the newer first; it may be another value. Of each row: the
     words of those looked for that it holds, and when it was said last."""
-    shares = [_shares(asked, held) for held, _ in rows]
-    said, meant = ([{at for at, one in row.items() if one >= least} for row in shares] for least in (1, SHARE_ALIKE))
+    said = [{place for place, share in _shares(asked, held).items() if share >= 1} for held, _ in rows]
+    meant = [_shares(asked, {word for word in held if _may_renew(asked, word)}).keys() for held, _ in rows]
     enough = ENOUGH_PIECES if any(map(is_piece, asked.covers)) else 1
     order: list[int] = []
     for place, (_, at) in enumerate(rows):
@@ -669,6 +669,13 @@ def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) ->
         )
         order.insert(next(older, len(order)), place)
     return order
+
+
+def _may_renew(asked: Message, word: str) -> bool:
+    """Whether who says that word of what is asked may tell a newer value: it is the word itself, most of it, or one of
+    change ("moved" where "live" is asked)."""
+    most = max((share for _, share in asked.covers.get(word, ())), default=0.0)
+    return most >= 1 or (most >= SHARE_ALIKE and (is_part(word) or word in pack_files.words("questions", "of_change")))
 
 
 def _shares(asked: Message, held: AbstractSet[str]) -> dict[int, float]:
