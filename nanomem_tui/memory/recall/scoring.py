@@ -482,7 +482,7 @@ LEAST = 0.18
 LEAST_BY_MEANING = 0.26
 """The same where meaning was asked. What stands out in meaning is recalled whatever its chance."""
 
-LEAST_ELSEWHERE = 0.1
+LEAST_ELSEWHERE = 0.08
 """The same in other languages than English, which have a judge of their own."""
 
 LEAST_ASKED = 0.15
@@ -510,8 +510,8 @@ FAR_IN_MEANING = 0.8
 NEAR = 0.55
 """Cosine distance up to which the nearest memory has a bearing on a message that needs some."""
 
-_SOUNDS = re.compile("[\u3040-\u309f]+|[\u30a0-\u30ff\uac00-\ud7af]")
-"""A piece of Japanese or Korean that tells nothing by itself: endings and small words are of them."""
+_SOUNDS = re.compile("[\u3040-\u309f]+|[\u30a0-\u30ff\uac00-\ud7af]|[\uac00-\ud7af][는은을를에의]")
+"""Sounds of Japanese and Korean of which endings and small words are."""
 _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
 
 
@@ -558,11 +558,11 @@ def read_message(
     names = frozenset(token for name in _NAMED.findall(text) if name[0].isupper() for token in tokens(name))
     english = is_english(text)
     light = light_words(english=english)
-    about = [(value, one) for value, one in values if not all(word in light or _SOUNDS.fullmatch(word) for word in one)]
+    about = [(value, one) for value, one in values if not all(word in light or _tells_nothing(word) for word in one)]
     of_people = cues.is_of_people(text)
     if not about and of_people:
         about = values  # “where do I work?”
-    whole = {word: value for word, value in worth.items() if not is_part(word) and not _SOUNDS.fullmatch(word)}
+    whole = {word: value for word, value in worth.items() if not is_part(word) and not _tells_nothing(word)}
     return Message(
         whole,
         {word: value for word, value in worth.items() if is_part(word)},
@@ -580,6 +580,18 @@ def read_message(
         english,
         cues.needs_no_memory(text),
     )
+
+
+def _tells_nothing(piece: str) -> bool:
+    """Whether a piece of Chinese, Japanese or Korean tells nothing by itself: it has a particle, or sounds alone."""
+    if len(piece) == 2 and not piece.isascii() and not _particles().isdisjoint(piece):
+        return True
+    return _SOUNDS.fullmatch(piece) is not None
+
+
+@lru_cache(1)
+def _particles() -> frozenset[str]:
+    return frozenset(pack_files.table("tokens")["particles"])
 
 
 def bearing_features(
