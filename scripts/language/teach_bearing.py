@@ -1,5 +1,6 @@
-"""Learn what has a bearing on a message, from the open half of `tests/data/recall` and messages that need no memory; for
-other languages than English from small memories in seventeen (`taught/bearing-elsewhere.jsonl`).
+"""Learn what has a bearing on a message, from the open half of `tests/data/recall` and messages that need no memory.
+
+For other languages than English: from small memories in seventeen of them (`taught/bearing-elsewhere.jsonl`).
 
     PYTHONPATH=. python scripts/language/teach_bearing.py [--check]
 

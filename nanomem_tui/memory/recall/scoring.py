@@ -675,9 +675,7 @@ def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) ->
         older = (
             index
             for index, other in enumerate(order)
-            if said[other]
-            and len(said[other] & meant[place]) >= enough * len(said[other])
-            and rows[other][1] < at
+            if said[other] and len(said[other] & meant[place]) >= enough * len(said[other]) and rows[other][1] < at
         )
         order.insert(next(older, len(order)), place)
     return order
