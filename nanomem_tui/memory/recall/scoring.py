@@ -493,8 +493,8 @@ LEAST_COVERED = 0.06
 of a message of one or two words, which is what it is about."""
 
 MOST, MOST_OF_FEW = 0.5, 0.3
-"""A memory that covers so much of what an English message is about has a bearing on it, whatever else is learned; the
-second among few rows."""
+"""A memory that covers so much of what an English message is about, or one of a single word, has a bearing on it,
+whatever else is learned; the second among few rows."""
 
 FEW = 50
 """Among fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
@@ -560,7 +560,7 @@ def read_message(
     light = light_words(english=english)
     about = [(value, one) for value, one in values if not all(word in light or _tells_nothing(word) for word in one)]
     of_people = cues.is_of_people(text)
-    if not about and of_people:
+    if not about and (of_people or len(values) == 1):
         about = values  # “where do I work?”
     whole = {word: value for word, value in worth.items() if not is_part(word) and not _tells_nothing(word)}
     return Message(
@@ -636,7 +636,8 @@ def bearing_chances(
         return [0.0] * len(hits)
     weights = ("by meaning" if by_meaning else "by words") if asked.is_english else "elsewhere"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    has_words = [asked.is_english and coverage(asked, held) >= most for held, _, _ in hits]
+    may_be_sure = asked.is_english or asked.length == 1
+    has_words = [may_be_sure and coverage(asked, held) >= most for held, _, _ in hits]
     tells = asked.rows >= FEW and asked.length > 2
     least_asked = LEAST_ASKED if not any(has_words) else LEAST_COVERED if tells else 0.0
     if asked.is_english and hits and least_asked:
