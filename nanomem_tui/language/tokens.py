@@ -332,7 +332,7 @@ def _words_of(text: str, runs: list[str]) -> list[str]:
 
 
 def _parts_of(text: str, runs: list[str]) -> list[str]:
-    is_bent = _bends(text, runs)
+    is_bent = _bends(text, runs, "accented_too")
     if text.isascii():
         return [part for run in runs for part in _parts(run)] if is_bent else []
     found: list[str] = []
@@ -368,14 +368,14 @@ def _bare(word: str) -> str:
     return word.translate(_ARABIC)
 
 
-def _bends(text: str, runs: list[str]) -> bool:
+def _bends(text: str, runs: list[str], letters: str = "accented") -> bool:
     """Whether a text in Latin letters is in another language than English, as its small words and letters show."""
     english = sum(run in _STOP for run in runs)
     if text.isascii() and english >= 2:
         return False
     foreign = sum(map(_foreign().__contains__, runs))
     if not text.isascii():
-        foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))
+        foreign += sum(1 for _ in _pattern(letters).finditer(unicodedata.normalize("NFC", text).casefold()))
     return foreign >= max(english, 1)
 
 
