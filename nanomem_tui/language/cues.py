@@ -20,7 +20,7 @@ SHAPES = 8
 """How many shapes there are."""
 
 LONGEST_GREETING = 80
-"""Characters of a message that may be a greeting alone."""
+"""Characters of a message that may be a greeting or a sum alone."""
 
 _pattern = pack_files.patterns("questions")
 
@@ -129,13 +129,13 @@ def asked_speaker(query: str) -> str:
     return "user" if by_user or is_of_oneself(query) else ""
 
 
-def only_greets(text: str) -> bool:
-    """Whether a message greets, thanks or takes leave, and says nothing else.
+def needs_no_memory(text: str) -> bool:
+    """Whether a message greets, thanks or takes leave, or is a sum, and says nothing else.
 
-    >>> only_greets("Good morning!"), only_greets("good morning, what is on today?")
+    >>> needs_no_memory("Good morning!"), needs_no_memory("good morning, what is on today?")
     (True, False)
     """
-    return len(text) <= LONGEST_GREETING and _pattern("greets").fullmatch(text) is not None
+    return len(text) <= LONGEST_GREETING and _pattern("needs_none").fullmatch(text) is not None
 
 
 def called(text: str) -> list[str]:

@@ -366,7 +366,7 @@ def _words_of(text: str, runs: list[str]) -> list[str]:
 
 
 def _parts_of(text: str, runs: list[str]) -> list[str]:
-    is_bent = _bends(text, runs)
+    is_bent = _bends(text, runs, "accented_too")
     if text.isascii():
         return [part for run in runs for part in _parts(run)] if is_bent else []
     found: list[str] = []
@@ -422,6 +422,11 @@ def is_part(token: str) -> bool:
     return token[-1:] == PART
 
 
+def is_piece(token: str) -> bool:
+    """Whether a token is of a script without spaces, and so a piece of a text rather than a word."""
+    return _is_unspaced(token)
+
+
 def _parts(run: str) -> list[str]:
     if "'" in run:
         run = _alone(run)
@@ -439,14 +444,14 @@ def _bare(word: str) -> str:
     return word.translate(_ARABIC)
 
 
-def _bends(text: str, runs: list[str]) -> bool:
+def _bends(text: str, runs: list[str], letters: str = "accented") -> bool:
     """Whether a text in Latin letters is in another language than English, as its small words and letters show."""
     english = sum(run in _STOP for run in runs)
     if text.isascii() and english >= 2:
         return False
     foreign = sum(map(_foreign().__contains__, runs))
     if not text.isascii():
-        foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))
+        foreign += sum(1 for _ in _pattern(letters).finditer(unicodedata.normalize("NFC", text).casefold()))
     return foreign >= max(english, 1)
 
 
@@ -463,7 +468,7 @@ def _foreign() -> frozenset[str]:
     telling = {word for word, codes in pack_files.table("words").items() if "en" not in codes}
     telling.update(pack_files.table("tokens")["small_words"].split())
     plain = {word for word in telling if word.isascii() and word.isalpha() and len(word) > 1}
-    return frozenset(plain.union(_listed("folded"))) - _STOP
+    return frozenset(plain.union(_listed("folded"))) - _STOP - _listed("english_too")
 
 
 def _pieces(run: str) -> list[str]:
