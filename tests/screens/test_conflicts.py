@@ -44,7 +44,7 @@ async def at_german(on):
 
 async def test_both_stand_side_by_side_with_their_origin_and_what_an_agent_gets(home):
     async with console(home, "duplicates", (150, 40)) as on:
-        await on.press("l")
+        await on.press("]")
         assert on.screen.SCREEN == "conflicts"
         await at_german(on)
         await on.shows("Reply in German", "Reply in French", "two scopes", "The older", "The newer", "given as")

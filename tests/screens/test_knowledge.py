@@ -16,6 +16,7 @@ from nanomem_tui.memory.facts.facts import Facts, FactValue
 from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
+from nanomem_tui.tabs import TABS
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen, FormScreen
 from nanomem_tui.widgets.paged_table import Node
@@ -487,11 +488,13 @@ async def test_it_fits_every_screen(home, size):
 
 
 @pytest.mark.slow
-async def test_the_lists_behind_its_key_come_one_after_another(demo):
+async def test_the_lists_of_each_tab_come_one_after_another(demo):
     async with console(demo, "items", SMALL) as on:
-        await on.press("7")
-        seen = [on.screen.SCREEN]
-        for _ in range(4):
-            await on.press("l")
-            seen.append(on.screen.SCREEN)
-        assert seen == ["knowledge", "journal", "reflections", "usage", "knowledge"]
+        seen = []
+        for tab in TABS:
+            await on.press(tab.key)
+            for _ in tab.lists:
+                seen.append(on.screen.SCREEN)
+                await on.press("]")
+            assert tab.lists[0].screen == on.screen.SCREEN
+        assert seen == [one.screen for tab in TABS for one in tab.lists]
