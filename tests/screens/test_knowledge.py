@@ -16,7 +16,6 @@ from nanomem_tui.memory.facts.facts import Facts, FactValue
 from nanomem_tui.memory.recall.scoring import MAX_DISTANCE
 from nanomem_tui.screens import knowledge_list
 from nanomem_tui.store.values import Fact
-from nanomem_tui.tabs import TABS
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen, FormScreen
 from nanomem_tui.widgets.paged_table import Node
@@ -485,16 +484,3 @@ async def test_it_fits_every_screen(home, size):
         await go_to(on, "database")
         await on.press("enter")
         await on.shows("PostgreSQL 16", "domain")
-
-
-@pytest.mark.slow
-async def test_the_lists_of_each_tab_come_one_after_another(demo):
-    async with console(demo, "items", SMALL) as on:
-        seen = []
-        for tab in TABS:
-            await on.press(tab.key)
-            for _ in tab.lists:
-                seen.append(on.screen.SCREEN)
-                await on.press("]")
-            assert tab.lists[0].screen == on.screen.SCREEN
-        assert seen == [one.screen for tab in TABS for one in tab.lists]
