@@ -10,7 +10,7 @@ from nanomem_tui.core.operations import new_key, new_operation
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.bars import LineInput, TitleBar
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import SafeTextArea
 from nanomem_tui.widgets.theme import RowLine
 from tests.memory.test_inbox import hold
@@ -49,7 +49,7 @@ async def to_rules(on):
 
 
 def title(on):
-    return on.screen.query_one(TitleBar).text
+    return on.screen.counts
 
 
 def at(on):

@@ -14,7 +14,7 @@ from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.store.files.user import Bookmark, Drafts, NamedFilter
 from nanomem_tui.store.memory_store import MemoryStore
-from nanomem_tui.widgets.bars import FilterBar, StatusBar, TitleBar
+from nanomem_tui.widgets.bars import FilterBar, StatusBar
 from nanomem_tui.widgets.tour import WALK, Tour
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console
@@ -43,7 +43,7 @@ def two(tmp_path, monkeypatch):
 
 
 def title(on):
-    return on.screen.query_one(TitleBar).text
+    return on.screen.counts
 
 
 async def over(on, name):

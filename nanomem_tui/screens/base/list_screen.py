@@ -250,6 +250,8 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     TELLS_GONE: ClassVar[bool] = True  # whether it is said, too, that the row at the cursor went away
     EACH_PAGE: ClassVar[bool] = False  # whether the first load shows each of its pages, not the first alone
     HELP: ClassVar[str] = ""
+    counts = ""
+    """What is said at the lower edge of the list: how many rows there are, what is selected, the order."""
     DETAIL: ClassVar[str] = "Detail"
     """The name of the pane beside the list."""
     TELLS_BENEATH: ClassVar[bool] = False  # whether a line beneath the list belongs to it: `beneath`
@@ -680,7 +682,8 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     def say_counts(self, text: str) -> None:
         """Say at the lower edge of the list what it holds: totals, what is selected, the order."""
         said = one_line(text)
-        self.table.border_subtitle = content(said.replace("·", "-") if self.has_class("-ascii") else said)
+        self.counts = said.replace("·", "-") if self.has_class("-ascii") else said
+        self.table.border_subtitle = content(self.counts)
 
     def on_mount(self) -> None:
         """Show the list and start to read."""
