@@ -195,6 +195,7 @@ async def test_search_by_meaning_falls_back_to_words_and_never_holds_a_key(home,
         await on.press("enter", "s")
         await on.shows("The nearest stand first")
         await on.press("escape")
+        assert on.screen.SCREEN == "knowledge"
         assert names(on) == TREE
 
 

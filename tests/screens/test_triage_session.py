@@ -21,7 +21,7 @@ BY_KEY = 60
 """Decisions that are taken back by keys; the others by the command."""
 WRONG = [*"+-dxmeZS&jkgGvsyn/*u ?l19", "\r", "\t", "\x1b", "\x12", "\x13", "\x1b[A", "\x1b[B"]
 """Keys and signs that a hand on the wrong place types: none leaves the program."""
-CURSOR = re.compile(r"^▸ . (\S+)\s+(.*)$")
+CURSOR = re.compile(r"^│▸ . (\S+)\s+(.*)$")
 DONE = re.compile(r"([\d,]+) left · ([\d,]+) done|([\d,]+) things? decided: all done")
 
 

@@ -24,7 +24,7 @@ from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
 from nanomem_tui.screens.registry import shared_action
 from nanomem_tui.store.files.user import Drafts
 from nanomem_tui.tabs import list_after, tab_of
-from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.widgets.bars import FilterBar, say, say_error
 from nanomem_tui.widgets.key_queue import RowsToCome
 
 if TYPE_CHECKING:
@@ -297,7 +297,8 @@ class WorkspaceScreen(RowsToCome, ListDetailScreen[Row], Generic[Row]):
 
     def do_back(self) -> None:
         """One step back; from the list, with nothing to clear, to the first list of the tab."""
-        clear = not (self.table.selected or self.listing.filter.source or self._zoomed)
+        filtered = self.listing.filter.source or self.query_one(FilterBar).is_open
+        clear = not (self.table.selected or filtered or self._zoomed)
         if not (self._pane == "list" and clear and self.leave()):
             super().do_back()
 
