@@ -785,7 +785,8 @@ class Workspace(AbstractContextManager["Workspace"]):
             changed.add("tiers")
         rows = self.store.refresh()
         of_rows = {"items", "lessons", "records"}
-        return (changed - of_rows) | (of_rows if rows else set())
+        of_others = {"items"} if "foreign" in changed else set()  # rows of another system's database are listed too
+        return (changed - of_rows - {"foreign"}) | (of_rows if rows else of_others)
 
     @property
     def degraded(self) -> str:

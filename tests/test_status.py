@@ -1,6 +1,8 @@
 """`memory status`: it tells the truth of every home, changes nothing, and outlives a part that breaks."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -64,18 +66,18 @@ def test_status_tells_the_truth_of_every_sample(sample_copy, name, expected):
     assert files(home) == before
 
 
-def test_a_part_that_breaks_leaves_the_others(tmp_path, monkeypatch):
-    from nanomem_tui.memory.lessons import Lessons
-
-    def broken(_):
-        raise OSError(5, "Input/output error", "somewhere")
-
-    monkeypatch.setattr(Lessons, "count", broken)
-    with open_workspace(make_home(tmp_path)) as ws:
+def test_a_part_that_breaks_leaves_the_others(tmp_path):
+    workspace = make_home(tmp_path)
+    with open_workspace(workspace) as ws:
+        ws.items.set_pinned(["ltm_1"], True)
+    with closing(sqlite3.connect(ws.paths.database)) as database:
+        database.execute("DROP TABLE lessons")
+    with open_workspace(workspace) as ws:
         status = ws.status()
     assert status["items"]["total"] == 4
     assert status["lessons"]["total"] is None
-    assert [(p["what"], p["where"]) for p in status["problems"]] == [("Input/output error", "somewhere")]
+    (problem,) = status["problems"]
+    assert problem["what"] == "the database cannot be read (no such table: lessons)"
 
 
 def test_status_says_what_became_of_older_markdown(tmp_path):

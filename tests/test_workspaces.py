@@ -73,14 +73,13 @@ def test_more_than_can_be_held_are_named(tmp_path, monkeypatch):
     assert (found.total, dict(found.left_out)) == (1, {"two": "beyond the first 1"})
 
 
-def test_a_closed_search_opens_nothing(tmp_path, monkeypatch):
+def test_a_closed_search_opens_nothing(tmp_path):
     place = made(tmp_path, "one", "tea")
     search = Together(lambda: [place])
     search.close()
-    opened: list[object] = []
-    monkeypatch.setattr(Workspace, "__init__", lambda *_: opened.append(1))
-    assert asked(search, "tea").total == 0
-    assert opened == []
+    found = asked(search, "tea")
+    assert found.total == 0
+    assert "the search is closed" in found.left_out["one"]
 
 
 def test_an_error_of_any_kind_stands_in_the_summary(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ no index and no weight.
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,7 +20,7 @@ SHAPES = 8
 """How many shapes there are."""
 
 LONGEST_GREETING = 80
-"""Characters of a message that may be a greeting alone."""
+"""Characters of a message that may be a greeting or a sum alone."""
 
 _pattern = pack_files.patterns("questions")
 
@@ -67,6 +68,11 @@ def waits_for(question: str) -> Waits:
     return Waits(asks_time, frozenset(months), frozenset(days), frozenset(years))
 
 
+_LIKE_A_MONTH = re.compile(r"\b(?:(?:jan|feb|sep|oct|nov|dec)[a-z]{3,7}|[a-z]{3,7}(?:ary|ber))\b")
+_SHORT = 6
+"""The letters of the longest of the short names of months."""
+
+
 @lru_cache(1)
 def _month_numbers() -> dict[str, int]:
     names = pack_files.meanings("dates", "months").items()
@@ -85,7 +91,32 @@ def _months(text: str) -> set[int]:
         )
         if number is not None and is_month:
             found.add(number)
-    return found
+    return found or {number for word in _LIKE_A_MONTH.findall(text) for number in _month_meant(word)}
+
+
+def _month_meant(word: str) -> list[int]:
+    """The month that a word is with one slip in it; none for the short names, to which other words are near.
+
+    >>> _month_meant("novemqber"), _month_meant("embers")
+    ([11], [])
+    """
+    return [number for name, number in _month_numbers().items() if len(name) > _SHORT and is_a_slip(word, name)]
+
+
+def is_a_slip(word: str, meant: str) -> bool:
+    """Whether a word is another with one letter too many, too few or wrong, or with two neighbours swapped.
+
+    >>> is_a_slip("octobre", "october"), is_a_slip("october", "october")
+    (True, False)
+    """
+    shorter = min(len(word), len(meant))
+    if abs(len(word) - len(meant)) > 1:
+        return False
+    start = next((at for at in range(shorter) if word[at] != meant[at]), shorter)
+    same = (at for at in range(shorter - start) if word[-1 - at] != meant[-1 - at])
+    end = next(same, shorter - start)
+    left, other = word[start : len(word) - end], meant[start : len(meant) - end]
+    return max(len(left), len(other)) == 1 or (len(left) == len(other) == 2 and left == other[::-1])
 
 
 def asked_speaker(query: str) -> str:
@@ -98,13 +129,13 @@ def asked_speaker(query: str) -> str:
     return "user" if by_user or is_of_oneself(query) else ""
 
 
-def only_greets(text: str) -> bool:
-    """Whether a message greets, thanks or takes leave, and says nothing else.
+def needs_no_memory(text: str) -> bool:
+    """Whether a message greets, thanks or takes leave, or is a sum, and says nothing else.
 
-    >>> only_greets("Good morning!"), only_greets("good morning, what is on today?")
+    >>> needs_no_memory("Good morning!"), needs_no_memory("good morning, what is on today?")
     (True, False)
     """
-    return len(text) <= LONGEST_GREETING and _pattern("greets").fullmatch(text) is not None
+    return len(text) <= LONGEST_GREETING and _pattern("needs_none").fullmatch(text) is not None
 
 
 def called(text: str) -> list[str]:

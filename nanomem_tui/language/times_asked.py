@@ -1,9 +1,10 @@
 """The time that a question asks for: `yesterday`, `last Tuesday`, `in March`, `2026-03-02`, as first and last day.
 
 Owns the reading of such words in ten languages (`packs/times.toml`, with the relative dates of `packs/dates.toml`) and
-of a date that a person gives to an option. Nothing inside quotes, code, an address or a file name is a time, nor is
-what is so again and again (`every Friday`). `may`, `march` and `june` are months only behind a preposition (`in March`)
-or beside a number (`March 3`). Pure functions; the reference is the day that the caller gives, never the clock.
+of a date that a person gives to an option; `times_elsewhere` has the words of twelve more. Nothing inside quotes, code,
+an address or a file name is a time, nor is what is so again and again (`every Friday`). `may`, `march` and `june` are
+months only behind a preposition (`in March`) or beside a number (`March 3`). Pure functions; the reference is the day
+that the caller gives, never the clock.
 
 A day or a month without its year is the last one that was where the question looks back (`what did I do in March?`),
 the next one to come where it looks ahead (`what will I do in March?`), and either of the two where it does neither. Of
@@ -16,9 +17,13 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nanomem_tui.language import pack_files
+from nanomem_tui.language.tokens import plain_digits
+
+if TYPE_CHECKING:
+    from nanomem_tui.language.times_elsewhere import Told
 
 LONGEST = 1_000
 """Characters of a message beyond which it is no question about a time: something was pasted."""
@@ -124,7 +129,7 @@ def may_name(text: str) -> bool:
 
 
 def _may_name(text: str) -> bool:
-    return _NUMBERS.search(text) is not None or _has_words(text)
+    return _NUMBERS.search(plain_digits(text)) is not None or _has_words(text)
 
 
 def _has_words(text: str) -> bool:
@@ -199,7 +204,7 @@ def about(text: str, said_on: date) -> tuple[Span, ...]:
     """
     text = text[:LONGEST_TEXT]
     if not _has_words(text):
-        if _NUMBERS.search(text) is None:
+        if _NUMBERS.search(plain_digits(text)) is None:
             return ()
         rest = _PLAIN_ISO.sub(" ", text)
         if _NUMBERS.search(rest) is None and _MARKS.search(text) is None:  # as most memories tell a day
@@ -228,7 +233,10 @@ def _iso_day(day: date) -> str | None:
 
 @lru_cache(1)
 def _telling() -> tuple[frozenset[str], tuple[str, ...]]:
-    return pack_files.words("time-words", "words"), tuple(pack_files.table("time-words")["inside"].split())
+    """The words of all languages that may name a time, and parts of words in scripts without spaces."""
+    body = pack_files.table("time-words")
+    words = pack_files.words("time-words", "words") | pack_files.words("time-words", "elsewhere")
+    return words, (*body["inside"].split(), *body["elsewhere_inside"].split())
 
 
 @lru_cache(1)
@@ -271,7 +279,7 @@ def _expressions(text: str, today: date, *, is_past: bool = False, as_they_are: 
     is meant; `as_they_are`: `until March` is March."""
     from nanomem_tui.language import dates
 
-    shown = dates.pattern("kept_files").sub(lambda one: "\0" * len(one[0]), text)
+    shown = dates.pattern("kept_files").sub(lambda one: "\0" * len(one[0]), plain_digits(text))
     has_words, is_ascii, reader = _has_words(text), text.isascii(), _Reader(today, shown, is_past=is_past)
     found: list[_Found] = []
     for name in _FORMS:
@@ -285,6 +293,8 @@ def _expressions(text: str, today: date, *, is_past: bool = False, as_they_are: 
                 continue
             if one is not None and one.spans:
                 found.append(one)
+    if has_words:
+        found += reader.elsewhere()
     if not found or dates.pattern("routine").search(shown):
         return []
     found.sort(key=lambda one: (-(one.end - one.start), one.start))
@@ -298,8 +308,12 @@ def _expressions(text: str, today: date, *, is_past: bool = False, as_they_are: 
 
 def _way(text: str) -> int:
     """Whether a text looks back (-1), ahead (1), or neither."""
-    back, ahead = _pattern("looks_back").search(text), _pattern("looks_ahead").search(text)
-    return 0 if bool(back) == bool(ahead) else -1 if back else 1
+    from nanomem_tui.language import times_elsewhere
+
+    back, ahead = (_pattern(way).search(text) is not None for way in ("looks_back", "looks_ahead"))
+    if not (back or ahead):
+        back, ahead = times_elsewhere.looks(text)
+    return 0 if back == ahead else -1 if back else 1
 
 
 def _joined(text: str, found: list[_Found], today: date) -> list[_Found]:
@@ -425,6 +439,9 @@ class _Reader:
         spans = _without_year(self.today, self.way, lambda year: _one_day(year, month, day))
         return _Found(found.start("day"), found.end(), spans)
 
+    def spaced_day(self, found: re.Match[str]) -> _Found:
+        return _match_spans(found, _one_day(int(found["year"]), int(found["month"]), int(found["day"])))
+
     def eastern(self, found: re.Match[str]) -> _Found:
         month = _chinese(found["month"])
         day = _chinese(found["day"]) if found["day"] else 0
@@ -537,6 +554,35 @@ class _Reader:
         name = "weekend" if unit == "สุดสัปดาห์" else pack_files.meanings("dates", "spans")[unit]
         return _match_spans(found, _away(self.today, name, int(turns[found["thai_way"]])))
 
+    def elsewhere(self) -> list[_Found]:
+        """What a text tells in the languages of `times_elsewhere`."""
+        from nanomem_tui.language import times_elsewhere
+
+        found = []
+        for told in times_elsewhere.find(self._text, alone=self._is_past):
+            try:
+                spans, at = self._of_elsewhere(told)
+            except (ValueError, OverflowError):
+                continue
+            found.append(_Found(told.start, told.end, spans, at, told.is_weak))
+        return found
+
+    def _of_elsewhere(self, told: Told) -> tuple[tuple[Span, ...], date | None]:
+        first, *rest = told.numbers
+        if told.form == "ago":
+            at = _moved(self.today, told.unit, first)
+            return (_around(at, told.unit),), at
+        if told.form == "weekday":
+            return _weekdays(self.today, first, rest[0] if rest else None, self.way), None
+        if told.form == "month":
+            day, year, turn, *away = rest
+            year = self.today.year + away[0] if away else year
+            if turn and not year:
+                year = self.today.year + (-(first >= self.today.month) if turn < 0 else int(first <= self.today.month))
+            return _dated(self.today, self.way, year, first, day), None
+        spans = [_away(self.today, told.unit, turn) for turn in told.numbers]
+        return _read(self.way, spans[0], spans[-1]) if rest else tuple(spans), None
+
     def phrase_more(self, found: re.Match[str]) -> _Found:
         table, words = ("more_phrases", found["words"]) if found["words"] else ("more_joined", found["joined"])
         unit, turn = pack_files.meanings("times", table)[_normal(words)].split()
@@ -580,12 +626,13 @@ class _Reader:
 
 
 _FORMS = (
-    "iso", "iso_month", "local", "german_day", "eastern", "eastern_year", "year", "month_name", "day", "vague_ago",
-    "stretch", "turn", "weekend", "season_alone", "weekday", "eastern_weekday", "thai", "phrase_more", "relative",
+    "iso", "iso_month", "local", "german_day", "spaced_day", "eastern", "eastern_year", "year", "month_name", "day",
+    "vague_ago", "stretch", "turn", "weekend", "season_alone", "weekday", "eastern_weekday", "thai", "phrase_more",
+    "relative",
 )  # fmt: skip
 """The patterns, each with the method of `_Reader` that says what it means. Of what overlaps the longest stands."""
 
-_OF_NUMBERS = frozenset(("iso", "iso_month", "local", "german_day", "year"))
+_OF_NUMBERS = frozenset(("iso", "iso_month", "local", "german_day", "spaced_day", "year"))
 """Those that hold no word of `packs/time-words.json`."""
 
 _OF_OTHER_SCRIPTS = frozenset(("eastern", "eastern_year", "eastern_weekday", "thai"))

@@ -136,13 +136,22 @@ def _final(word: str, r1: int, r2: int) -> str:
     return word[:-1] if word.endswith("ll") and len(word) - 1 >= r2 else word
 
 
-VERSION = 6
+VERSION = 7
 """Grows when the same text gives other tokens; an index built by another version is rebuilt."""
 
 PART = "\ue000"
 """What a part of a word ends with, so that it is no word; SQLite takes it for a letter."""
 BEGINNINGS = (3, 5)
 """Letters of the beginnings by which a word is found that has more of them."""
+TAIL, LEAST_COMPOUND, LEAST_HEAD = 4, 8, 3
+"""Letters by which a word is found within a compound (`schl` of `Schlüssel` in `Haustürschlüssel`), those that a
+compound has at least, and those that stand before the word in it."""
+MOST_OF_COMPOUNDS = 40
+"""Words of a text up to which it is found by the tails of its compounds; a longer one would only count as longer."""
+FEW_WORDS = 8
+"""Words up to which a text may be in such a language though none of them shows it."""
+COMPOUND = 0.8
+"""What the tail of a compound counts."""
 INSIDE = 3
 """Letters of each run of an Arabic or Hebrew word by which it is found; its borders count as letters."""
 BORDER = "\ue001"
@@ -181,7 +190,10 @@ LONGEST_JOINED = 40
 NATIONAL = 8
 """The last digits of a telephone number, by which it is found with and without the number of its country."""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+_TWO_LETTERS = {**_UMLAUTS, ord("đ"): "dj"}
 _CONTRACTED = frozenset("s m d ll re ve em all".split())
+_BEYOND_LATIN = "\u0250"
+"""The first letter that is none of ours, where runs are without accents."""
 _MOST_STEMS = 200_000
 
 # 15 ms to compile: a program that meets plain ASCII only, or no text at all, does not pay for them.
@@ -193,7 +205,7 @@ class _Stems(dict[str, str]):
     """Stems by word form; empty for a word that says nothing. A cache that starts over when it is full."""
 
     def __missing__(self, word: str) -> str:
-        base, apostrophe, rest = word.partition("'")
+        base, apostrophe, rest = (_alone(word) if "'" in word else word).partition("'")
         if (apostrophe and rest == "t") or base in _STOP:
             found = ""
         elif base.isascii():
@@ -211,18 +223,35 @@ class _Stems(dict[str, str]):
         return found
 
 
+def _alone(word: str) -> str:
+    """A word without the article or small word that an apostrophe joins to it: `ufficio` of `dell'ufficio`."""
+    base, _, rest = word.partition("'")
+    is_small = len(rest) < 2 or rest in _CONTRACTED or rest in _STOP
+    return word if is_small or base not in _listed("elided") else rest
+
+
 _ARABIC = str.maketrans("أإآٱةى", "ااااهي")
 _stem_of = _Stems().__getitem__
 
 
 def _runs(text: str) -> list[str]:
     """The runs of word characters of one script, folded; an English word with what follows its apostrophe."""
-    folded = text if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    folded = text if text.isascii() else plain_digits(unicodedata.normalize("NFKC", text).casefold())
+    folded = folded if folded.isascii() else folded.replace("’", "'").replace("ʼ", "'")
     if folded.isascii():
         read = folded.encode().translate(_PLAIN).decode()
         return _ASCII_WORDS.findall(read) if "'" in read and _ODD.search(read) else read.split()
     plain = _pattern("accents").sub("", unicodedata.normalize("NFD", folded)).translate(_one_spelling())
     return _pattern("word").findall(unicodedata.normalize("NFC", plain))
+
+
+def plain_digits(text: str) -> str:
+    """Return a text with the digits of every script as those of ASCII; of the same length.
+
+    >>> plain_digits("٠١२३")
+    '0123'
+    """
+    return text if text.isascii() else _pattern("digit").sub(lambda found: str(unicodedata.digit(found[0])), text)
 
 
 @lru_cache(1)
@@ -281,6 +310,7 @@ def index_tokens(text: str) -> list[str]:
     runs = _runs(text)
     words = _words_of(text, runs)
     words += _parts_of(text, runs)
+    words += _tails_of(text, runs)
     if _pattern("apart").search(text):
         words += joined(text)
     return words
@@ -288,16 +318,18 @@ def index_tokens(text: str) -> list[str]:
 
 def joined(text: str) -> list[str]:
     """What is written apart or by other letters, as it may be written too: hyphened words and identifiers as one word,
-    the words that capital letters divide, numbers without their separators, `ü` as `ue`.
+    the words that capital letters divide, numbers and account codes without their separators, `ü` as `ue`.
 
     >>> joined("wi-fi"), joined("getUser"), joined("1,234,567")
     (['wifi'], ['get', 'user'], ['1234567'])
     """
     words = (word for word in _pattern("hyphened").findall(text) if len(word) <= 2 * LONGEST_JOINED)
     found = [_stem_of("".join(runs)) for word in words if len(runs := _runs(word)) > 2 or not word[0].isdigit()]
+    found += [_stem_of("".join(_runs(name.replace(name[1], "")))) for name in _pattern("called").findall(text)]
     for name in _pattern("humped").findall(text):
         found += map(_stem_of, map(str.lower, _pattern("humps").findall(name)))
-    for number in _pattern("number").findall(text):
+    found += ["".join(map(str.lower, filter(str.isalnum, code))) for code in _pattern("grouped").findall(text)]
+    for number in _pattern("number").findall(plain_digits(text)):
         digits = "".join(filter(str.isdigit, number))
         if len(digits) < len(number):
             found.append(digits)
@@ -305,7 +337,9 @@ def joined(text: str) -> list[str]:
             found.append(digits[-NATIONAL:] + PART)
     if not text.isascii():
         folded = unicodedata.normalize("NFC", text).casefold()
-        found += [_stem_of("".join(_runs(word.translate(_UMLAUTS)))) for word in _pattern("umlauted").findall(folded)]
+        found += [
+            _stem_of("".join(_runs(word.translate(_TWO_LETTERS)))) for word in _pattern("umlauted").findall(folded)
+        ]
     return [word for word in found if 1 < len(word) <= LONGEST_JOINED]
 
 
@@ -332,7 +366,7 @@ def _words_of(text: str, runs: list[str]) -> list[str]:
 
 
 def _parts_of(text: str, runs: list[str]) -> list[str]:
-    is_bent = _bends(text, runs)
+    is_bent = _bends(text, runs, "accented_too")
     if text.isascii():
         return [part for run in runs for part in _parts(run)] if is_bent else []
     found: list[str] = []
@@ -343,12 +377,59 @@ def _parts_of(text: str, runs: list[str]) -> list[str]:
     return found
 
 
+def _tails_of(text: str, runs: list[str]) -> list[str]:
+    """The four letters at each place of a long word where the second word of a compound may begin.
+
+    >>> [part[:-1] for part in _tails_of("der Kirschbaum", ["der", "kirschbaum"])]
+    ['schb', 'chba', 'hbau', 'baum']
+    """
+    if len(runs) > MOST_OF_COMPOUNDS:
+        return []
+    long = [run for run in runs if len(run) >= LEAST_COMPOUND and run[0] < _BEYOND_LATIN and run.isalpha()]
+    if not long or not _has_compounds(text, runs):
+        return []
+    return [run[at : at + TAIL] + PART for run in long for at in range(LEAST_HEAD, len(run) - TAIL + 1)]
+
+
+def _asked_tails(text: str, runs: list[str]) -> list[str]:
+    """What words of a question are found by as the second word of a compound; none in a sentence of English."""
+    if not _elsewhere().isdisjoint(runs) and not _has_compounds(text, runs):
+        return []
+    return [run[:TAIL] + PART for run in runs if len(run) >= TAIL and run[0] < _BEYOND_LATIN and run.isalpha()]
+
+
+def _has_compounds(text: str, runs: list[str]) -> bool:
+    """Whether a text is in a language that writes compounds as one word, as German, Dutch, Swedish and Finnish do: its
+    small words show it, or it is short and nothing in it shows another language."""
+    own, elsewhere = _listed("small_of_compounds").intersection(runs), _elsewhere()
+    if own:
+        return len(own) > len(elsewhere.intersection(runs))
+    if len(runs) > FEW_WORDS or not elsewhere.isdisjoint(runs):
+        return False
+    if text.isascii():
+        return not any(is_common(_stem_of(run)) for run in runs)
+    return not any(map(_is_unspaced, runs)) and _pattern("of_no_compounds").search(text.casefold()) is None
+
+
+@lru_cache(1)
+def _elsewhere() -> frozenset[str]:
+    """The small words of English and of other languages without compounds."""
+    return (_STOP | _foreign()) - _listed("small_of_compounds") - _listed("small_anywhere")
+
+
 def is_part(token: str) -> bool:
     """Whether a token is a part of a word, and no word."""
     return token[-1:] == PART
 
 
+def is_piece(token: str) -> bool:
+    """Whether a token is of a script without spaces, and so a piece of a text rather than a word."""
+    return _is_unspaced(token)
+
+
 def _parts(run: str) -> list[str]:
+    if "'" in run:
+        run = _alone(run)
     if _pattern("semitic").match(run):
         bare = _bare(run)
         within = f"{BORDER}{bare}{BORDER}"
@@ -363,14 +444,14 @@ def _bare(word: str) -> str:
     return word.translate(_ARABIC)
 
 
-def _bends(text: str, runs: list[str]) -> bool:
+def _bends(text: str, runs: list[str], letters: str = "accented") -> bool:
     """Whether a text in Latin letters is in another language than English, as its small words and letters show."""
     english = sum(run in _STOP for run in runs)
     if text.isascii() and english >= 2:
         return False
     foreign = sum(map(_foreign().__contains__, runs))
     if not text.isascii():
-        foreign += sum(1 for _ in _pattern("accented").finditer(unicodedata.normalize("NFC", text).casefold()))
+        foreign += sum(1 for _ in _pattern(letters).finditer(unicodedata.normalize("NFC", text).casefold()))
     return foreign >= max(english, 1)
 
 
@@ -387,7 +468,7 @@ def _foreign() -> frozenset[str]:
     telling = {word for word, codes in pack_files.table("words").items() if "en" not in codes}
     telling.update(pack_files.table("tokens")["small_words"].split())
     plain = {word for word in telling if word.isascii() and word.isalpha() and len(word) > 1}
-    return frozenset(plain.union(_listed("folded"))) - _STOP
+    return frozenset(plain.union(_listed("folded"))) - _STOP - _listed("english_too")
 
 
 def _pieces(run: str) -> list[str]:
@@ -452,6 +533,7 @@ def search_weights(text: str, limit: int = MOST_ASKED) -> dict[str, float]:
     pairs = [_stem_of(one + other) for one, other in pairwise(runs[: limit + 1]) if _may_be_one(one, other)]
     found = {
         **dict.fromkeys(pairs, PAIR),
+        **dict.fromkeys(_asked_tails(text, runs)[:limit], COMPOUND),
         **dict.fromkeys((*joined(text), *_parts_of(text, runs)[: len(BEGINNINGS) * limit]), 1.0),
     }
     found.pop("", None)
@@ -483,12 +565,21 @@ def _light_elsewhere() -> frozenset[str]:
 
 
 def alike(word: str) -> list[str]:
-    """The tokens that a note may have where a question has this one; none but in English.
+    """The tokens that a note may have where a question has this one: English words, and Chinese terms that Taiwan and
+    the mainland have each of their own.
 
-    >>> alike("kid")[:2]
-    ['child', 'son']
+    >>> alike("kid")[:2], alike("软体")
+    (['child', 'son'], ['软件'])
     """
+    if not word.isascii():
+        return [_other_term()[word]] if word in _other_term() else []
     return str(pack_files.table("alike")["words"].get(word, "")).split()
+
+
+@lru_cache(1)
+def _other_term() -> dict[str, str]:
+    pairs = [tuple(pair.split("=")) for pair in table("one-spelling")["terms"].split()]
+    return {term: other for one, two in pairs for term, other in ((one, two), (two, one))}
 
 
 def is_of_talk(word: str) -> bool:

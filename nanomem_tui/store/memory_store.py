@@ -753,7 +753,11 @@ class MemoryStore:
                 return []
         found = self.place.damages(self.writer)
         state = self.index_state() if not found else IndexState(0, 0, True)
-        if not state.current:
+        if not state.current and full_text.is_of_another_version(self.reading):
+            what = f"the search index ({counted(state.items, 'memory', 'memories')}) is of another release"
+            fix = "it is made anew by itself, by the console, a service or a change; recall answers meanwhile"
+            found.append(Problem(what, self.where, None, fix, "note"))
+        elif not state.current:
             what = f"the search index holds {state.indexed} of {state.items}"
             found.append(Problem(what, self.where, None, "`nanomem doctor --fix` makes it anew"))
         return found

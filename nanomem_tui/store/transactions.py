@@ -113,7 +113,7 @@ class Store:
         self.database = database
         self.snapshot = snapshot if snapshot is not None else Snapshot()
         self._reading = CoreReading(database.reading, database.where)
-        self._writers = writers
+        self.writers = writers
         self.recovery = recovery
         self._layer_of = layer_of or _no_layer
         self._wrote_before = False
@@ -186,7 +186,7 @@ class Store:
         and the operation is stuck. Others go on. What may not be done now (beside a running agent) stays planned.
         """
         for entry in self.unfinished():
-            if entry.state == PLANNED and self._writers.is_of_here(entry.writer):
+            if entry.state == PLANNED and self.writers.is_of_here(entry.writer):
                 state = self._finish(entry.operation)
                 if state != PLANNED:
                     self._set_state(entry.operation.id, state, entry.writer)
@@ -202,11 +202,11 @@ class Store:
     def is_of_here(self, entry: LogEntry) -> bool:
         """Whether the files of an operation lie in this home, which finishes it then; else in another that shares the
         memory."""
-        return self._writers.is_of_here(entry.writer)
+        return self.writers.is_of_here(entry.writer)
 
     def _is_at_work(self, connection: Connection, writer: str) -> bool:
-        if self._writers.is_of_here(writer):
-            return self._writers.is_alive(writer)
+        if self.writers.is_of_here(writer):
+            return self.writers.is_alive(writer)
         return bookkeeping.is_leased(connection, _FILES_OF + writer)
 
     def leave_as_it_is(self, op_id: str) -> None:
@@ -246,7 +246,7 @@ class Store:
             self._take_back(operation, begun, error)
             raise
         with contextlib.suppress(ServerAway):  # the files are written; `settle` notes it when the server is back
-            self._set_state(operation.id, DONE, self._writers.name)
+            self._set_state(operation.id, DONE, self.writers.name)
 
     def _take_back(
         self, operation: Operation, begun: list[tuple[Layer, Sequence[Change]]], error: BaseException
@@ -277,7 +277,7 @@ class Store:
             self._write_rows(connection, on_rows, meta.revision)
             bookkeeping.write_operation(connection, meta.revision, void)
             bookkeeping.set_state(connection, operation.id, DONE, of=PLANNED)
-            bookkeeping.drop_lease(connection, _FILES_OF + self._writers.name)
+            bookkeeping.drop_lease(connection, _FILES_OF + self.writers.name)
             bookkeeping.mark_void(connection, operation)
             return void
 
@@ -341,7 +341,7 @@ class Store:
             self.save_counts()
         finally:
             self.database.close()
-            self._writers.close()
+            self.writers.close()
 
     # -- one transaction ----------------------------------------------------------------------------------------
 
@@ -418,8 +418,8 @@ class Store:
             self._layer_of(name).check(changes)
         by_agent = operation.kind == "agent.changed"
         self._write_rows(connection, operation.changes, meta.revision, known=known, to_deleted=by_agent)
-        writer = self._writers.begin() if files else ""
-        if not self._writers.is_alone and files:  # others do not see the lock of this process
+        writer = self.writers.begin() if files else ""
+        if not self.writers.is_alone and files:  # others do not see the lock of this process
             bookkeeping.take_lease(connection, _FILES_OF + writer, writer)
         bookkeeping.write_operation(
             connection, meta.revision, operation, state=PLANNED if files else DONE, writer=writer

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from nanomem_tui.language.tokens import LONG_STOP_WORDS, alike, index_tokens, is_common, is_part
+from nanomem_tui.language.tokens import LONG_STOP_WORDS, alike, index_tokens, is_common, is_part, is_piece
 
 K1 = 0.9
 """BM25: how soon a repeated word stops to count (tuned on dialogues)."""
@@ -348,9 +348,9 @@ def nearest(word: str, known: Iterable[str], rows_with: Callable[[str], int]) ->
 
     One slip (a letter more, less, other, or two swapped) is allowed from four letters on, two from eight on. Of equally
     near words that with the same first letter wins, then the one that more rows hold. Words with digits are never
-    corrected, nor common English ones, nor one to which no row holds an answer.
+    corrected, nor common English ones, nor pieces of a script without spaces, nor one to which no row holds an answer.
     """
-    if len(word) < 4 or not word.isalpha() or is_common(word):
+    if len(word) < 4 or not word.isalpha() or is_common(word) or is_piece(word):
         return None
     from rapidfuzz import process
     from rapidfuzz.distance import OSA

@@ -658,7 +658,6 @@ def _output(command: list[str], source: bytes, folder: Path) -> tuple[bytes, byt
 
 # -- packages ----------------------------------------------------------------------------------------------------------
 
-_LISTS = Path("/var/lib/dpkg/info")
 _NOT = re.compile(
     r"(?:changelog|changes|history|news|copyright|licen[cs]e|copying|authors|credits|thanks|todo|contributors|maintainers"
     r"|buildinfo|makefile)(?:[._-].*)?",
@@ -750,7 +749,8 @@ def _read_package(name: str, folder: Path, found: Found) -> None:
 
 def _manuals_of_package(name: str) -> Iterator[ManualPage]:
     if re.fullmatch(r"[a-z0-9][a-z0-9+.-]*", name):
-        for file in (_LISTS / f"{name}.list", *_LISTS.glob(f"{name}:*.list")):
+        lists = Path(os.environ.get("DPKG_ADMINDIR") or "/var/lib/dpkg", "info")
+        for file in (lists / f"{name}.list", *lists.glob(f"{name}:*.list")):
             for line in file.read_text("utf-8", "replace").splitlines() if file.is_file() else ():
                 match = re.fullmatch(r"/usr/share/man/man\w+/(.+)\.([0-9]\w*)(?:\.gz)?", line)
                 if match and os.path.isfile(line):

@@ -125,9 +125,14 @@ def short_reason(error: BaseException) -> str:
     return " ".join(str(error).split())[:160] or type(error).__name__
 
 
+def is_of_english(model: str) -> bool:
+    """Whether a model of that name was taught English alone."""
+    return _ENGLISH.search(model) is not None and "multilingual" not in model.lower()
+
+
 def share_known(model: str, text: str) -> float:
     """The share of the letters of a text that a model of that name was taught, 0 to 1; 1 where nothing tells."""
-    if _ENGLISH.search(model) is None or "multilingual" in model.lower() or text.isascii():
+    if not is_of_english(model) or text.isascii():
         return 1.0
     letters = len(_LETTER.findall(text))
     return len(_LATIN.findall(text)) / letters if letters else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ def server(tmp_path: Path) -> Server:
 @pytest.fixture
 def make_client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Client]]:
     """Clients of a server with a fault; closed at the end."""
-    monkeypatch.setattr(say, "_said", set())
+    importlib.reload(say)  # as in a process that has said nothing yet
     made: list[Client] = []
 
     def make(fault: str = "", **options: Any) -> Client:

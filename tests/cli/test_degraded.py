@@ -11,7 +11,7 @@ import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core import atomic
-from nanomem_tui.core.errors import AccessDenied, StoreError
+from nanomem_tui.core.errors import AccessDenied
 from nanomem_tui.memory.turns import traces
 from nanomem_tui.store.database import engine
 from tests.store.homes import make_home
@@ -167,15 +167,32 @@ def test_an_emptied_index_is_named_and_made_anew(run, home):
     assert "Prefers trains over planes" in run("memory", "search", "trains").out
 
 
+@pytest.mark.sqlite("the file itself")
+def test_an_index_of_another_release_is_no_problem(run, home):
+    database = home("ramfirst").parent / "nanomem" / "nanomem.db"
+    run("memory", "add", "--text", "Prefers trains over planes")
+    before = run("doctor")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE memory_meta SET value = '1' WHERE key = 'tokens'")
+        connection.commit()
+    doctor = run("doctor")
+    (note,) = (line for line in doctor.out.splitlines() if "the search index" in line)
+    assert note.startswith("note ")
+    assert "is of another release (it is made anew by itself" in note
+    assert "All is well." in doctor.out
+    assert doctor.code == before.code
+    run("memory", "add", "--text", "Likes window seats")
+    assert "search index" not in run("doctor").out
+
+
 @pytest.fixture
 def away(workspace, tmp_path, monkeypatch):
-    """The store cannot be read, as where its server is away."""
-
-    def ask(*_args, **_options):
-        raise StoreError("the server does not answer", "nanomem.db")
-
+    """The store cannot be read: a pipe lies in the place of its database."""
     monkeypatch.setenv("NANOMEM_CONFIG", str(tmp_path / "user.toml"))
-    monkeypatch.setattr("nanomem_tui.store.database.reading.SqliteReading._connected", ask)
+    database = workspace.parent / "nanomem" / "nanomem.db"
+    database.parent.mkdir(exist_ok=True)
+    database.unlink(missing_ok=True)
+    os.mkfifo(database)
 
 
 @pytest.mark.parametrize(
@@ -196,5 +213,5 @@ def test_what_could_not_be_read_is_no_success(run, line, code):
 def test_a_snapshot_of_what_could_not_be_read_writes_no_rows(tmp_path, run):
     told = run("--snapshot", "items", "--rows", tmp_path / "rows.json")
     assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
-    assert "the server does not answer: nanomem.db" in told.err
+    assert "a pipe lies in the place of the database" in told.err
     assert not (tmp_path / "rows.json").exists()

@@ -1,12 +1,12 @@
 """`nanomem knowledge`: added, searched, listed, shown, synced and taken away on the command line."""
 
+import importlib.metadata
 import io
 import re
 from types import SimpleNamespace
 
 import pytest
 
-from nanomem_tui.tiers import knowledge_sources
 from tests.hygiene.repository import ROOT
 
 PAGE = (
@@ -25,7 +25,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("NANOMEM_WORKSPACE", str(tmp_path / "home" / "workspace"))
     monkeypatch.setenv("MANPATH", str(tmp_path / "man"))
     monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
-    monkeypatch.setattr(knowledge_sources, "_python", dict)
+    monkeypatch.setattr(importlib.metadata, "distributions", list)
     return tmp_path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import stat
+import sys
 from collections import Counter
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ import pytest
 import time_machine
 
 from nanomem_tui.cli import output
+from tests.cli.test_output import Stream
 from tests.memory.test_transfer_crystal import database
 from tests.store.homes import files, make_home
 
@@ -57,16 +59,18 @@ def test_an_import_is_shown_first_and_then_made(workspace, samples, run):
 
 
 def test_a_long_import_tells_a_terminal_how_far_it_is(workspace, samples, run, monkeypatch):
-    said: list[tuple[str, int, int]] = []
-    monkeypatch.setattr(output.Progress, "__call__", lambda _, what, done=0, total=0: said.append((what, done, total)))
-    result = run("memory", "import", samples / "ftswal/home/.nanobot/memory/longterm.db", "--yes")
-    assert (result.code, result.err) == (0, "")
-    assert said == [
-        ("Reading longterm.db", 0, 0),
-        ("Looking for secrets:", 0, 185),
-        ("Comparing rows:", 0, 185),
-        ("Writing 185 rows", 0, 0),
-        ("Saving 185 rows", 0, 0),
+    terminal = Stream(tty=True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(output.Progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(output.Progress, "OFTEN", 0.0)
+    assert run("memory", "import", samples / "ftswal/home/.nanobot/memory/longterm.db", "--yes").code == 0
+    said = terminal.text().split("\r\x1b[K")
+    assert list(filter(None, said)) == [
+        "Reading longterm.db …",
+        "Looking for secrets: 0 of 185 …",
+        "Comparing rows: 0 of 185 …",
+        "Writing 185 rows …",
+        "Saving 185 rows …",
     ]
 
 

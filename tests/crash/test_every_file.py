@@ -63,7 +63,7 @@ def filled(base):
     ws.items.add("added last")
     ws.operational.push("event", {"message": "waits in a segment"}, "tests")
     kill(ws)
-    happened.kill(ws.operational)  # else its log goes with the garbage, at any time
+    happened.kill(ws)  # else its log goes with the garbage, at any time
     return base
 
 

@@ -9,7 +9,6 @@ import pytest
 from nanomem_tui.agents.git_history import GitHistory
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo, Refused
 from nanomem_tui.core.paths import find_workspace
-from nanomem_tui.dreams.run import DreamRunner
 from nanomem_tui.store.files.presence import Presence
 from tests.dreams.pipeline import Bench
 from tests.store.git_samples import git, needs_git, sample, small, write
@@ -199,26 +198,24 @@ def test_no_two_dreams_at_once(on):
     assert on.dreams.run().read == 1
 
 
-def test_a_line_that_somebody_adds_meanwhile_is_kept_and_one_they_change_is_a_conflict(on, monkeypatch):
+def test_a_line_that_somebody_adds_meanwhile_is_kept_and_one_they_change_is_a_conflict(on):
     on.remember("- User prefers tea", "- User prefers green paint", first=21)
-    real = DreamRunner._operation
 
     def meanwhile(text):
-        def act(self, *arguments):
-            write(on.paths.workspace, {"USER.md": text})
-            return real(self, *arguments)
+        """What watches a Dream writes this before the Dream writes."""
 
-        monkeypatch.setattr(DreamRunner, "_operation", act)
+        def act(step):
+            if step.startswith("writing"):
+                write(on.paths.workspace, {"USER.md": text})
 
-    meanwhile("# User\n- by hand\n- a\n- b\n- c\n")
-    on.dreams.run(max_batch_size=1)
+        return act
+
+    on.dreams.run(max_batch_size=1, watch=meanwhile("# User\n- by hand\n- a\n- b\n- c\n"))
     assert on.texts()["USER.md"] == "# User\n- by hand\n- a\n- b\n- c\n- User prefers tea\n"
     on.remember("- [correction] User prefers red paint, not green paint", first=23)
-    monkeypatch.undo()
     on.dreams.run(max_batch_size=1)
-    meanwhile("# User\n- User prefers GREEN paint\n")
     with pytest.raises(Conflict):
-        on.dreams.run()
+        on.dreams.run(watch=meanwhile("# User\n- User prefers GREEN paint\n"))
     assert on.paths.dream_cursor.read_text() == "22"
 
 

@@ -15,6 +15,7 @@ from nanomem_tui.core.errors import BadInput
 from nanomem_tui.core.operations import new_operation
 from nanomem_tui.memory.facts.usage import UsageRow, sum_rows
 from nanomem_tui.model.client import Usage as Spent
+from nanomem_tui.store.database import engine
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Record
 from tests.agents.test_llm_usage import COLUMNS, call, made
@@ -197,13 +198,15 @@ def test_what_questions_to_a_model_took_is_kept_with_its_source(ws):
     assert ws.usage.rows() == [UsageRow("2026-03-02", "gpt-4o", "dream", "nanomem", 100, 50, 150, 2, 0, 150, 0.5)]
 
 
+@pytest.mark.sqlite("another program holds the file")
 def test_that_it_cannot_be_kept_is_no_failure_of_what_was_asked(ws, monkeypatch):
-    def refused(*_, **__):
-        raise BadInput("the disk is full")
-
-    monkeypatch.setattr(ws.store, "perform", refused)
-    ws.usage.spent("dream", Spent(1, 1, 1, None, 1.0, "gpt-4o"))
-    assert ws.usage.rows() == []
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
+    ws.usage.spent("dream", Spent(2, 100, 50, 0.5, 1.0, "gpt-4o"))
+    before = ws.usage.rows()
+    with closing(sqlite3.connect(ws.paths.database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ws.usage.spent("dream", Spent(1, 1, 1, None, 1.0, "gpt-4o"))
+        assert ws.usage.rows() == before
 
 
 ADDER = """

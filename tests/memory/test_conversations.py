@@ -1,15 +1,17 @@
 """Recall in what was said and noted: which passages, in which order, with what around them, and within which bounds."""
 
+import gc
 import json
 import os
 import shutil
 import time
+import tracemalloc
 
 import pytest
 
 from nanomem_tui import open_workspace
 from nanomem_tui.agents.session_names import key_to_name
-from nanomem_tui.language.cues import asked_speaker
+from nanomem_tui.language.cues import asked_speaker, waits_for
 from nanomem_tui.memory.filters import matcher, with_neighbours
 from nanomem_tui.memory.recall import conversations, passages
 from nanomem_tui.memory.recall.conversations import nearest_wanted
@@ -222,11 +224,22 @@ def test_nothing_is_read_again_while_nothing_changed(home, monkeypatch):
 
 @pytest.mark.slow
 def test_a_transcript_that_changes_all_the_time_takes_no_more_room(home):
+    def held(ws):
+        """Bytes that come to be held by asking."""
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        ws.conversations.recall("number")
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
     with home.open() as ws:
+        grown = 0
         for number in range(80):
             home.talk("telegram:7", tuple((role, f"{text} {number}") for role, text in FILLER))
-            ws.conversations.recall("number")
-        assert len(ws.conversations._shelves["sessions"].index) < 2_000
+            grown += held(ws)
+        tracemalloc.stop()
+        assert grown < 2_000_000, "it is several times as much where what is gone is still held"
         assert ids(ws.conversations.recall("79", ["sessions"], 1))[0].startswith("telegram:7#")
 
 
@@ -331,3 +344,18 @@ def test_windows_over_a_stream_have_both_ends():
 
 def _touch(path, moment):
     os.utime(path, (moment, moment))
+
+
+@pytest.mark.parametrize(
+    ("question", "months"),
+    [
+        ("what did we do in Novemqber?", {11}),
+        ("the trip in ootober 2023", {10}),
+        ("Deecmber parties", {12}),
+        ("the january sale", {1}),
+        ("a member of the octet", set()),
+        ("embers in the chamber", set()),
+    ],
+)
+def test_a_month_with_a_slip_is_that_month(question, months):
+    assert waits_for(question).months == months

@@ -182,7 +182,7 @@ def test_an_english_model_has_no_say_in_chinese(ws):
     assert scores(found) == scores(by_words(ws).ask(Question("小满是谁")))
     assert "reads no word" in found.note
     assert hybrid(ws).ask(Question("小满是谁")).backend == "hybrid"  # of other models nobody knows that
-    mixed = recall.ask(Question("which auto 小满"))
+    mixed = recall.ask(Question("which auto is 小满"))
     assert 0 < next(hit for hit in mixed.hits if hit.item.id == "i0").parts["vector"] < scoring.WEIGHT
 
 

@@ -11,7 +11,7 @@ def remembered(ws):
 
 
 def recalled(ws, **where):
-    asking = "用中文还是英文回答? answer in French or in English?"
+    asking = "中文? answer in French or in English?"
     return [hit.item.text for hit in begin(ws, asking, **where).hits if not hit.item.text.startswith("item number")]
 
 

@@ -1,5 +1,6 @@
 """An archive that is not held answers as one that is."""
 
+import contextlib
 import json
 
 import pytest
@@ -42,31 +43,40 @@ def history(tmp_path, small):
     """The archive of these bytes, not held and held."""
 
     def of(data):
-        found = []
-        for name, most in (("long", 1_000), ("short", 10**9)):
-            workspace = tmp_path / name / "workspace"
-            (workspace / "memory").mkdir(parents=True, exist_ok=True)
-            (workspace / "memory" / "history.jsonl").write_bytes(data)
-            (workspace / "memory" / ".dream_cursor").write_text("37")
-            found.append(Kept(find_workspace(workspace, starting=True), most))
-        return found[0], found[1]
+        made = [Archive(tmp_path / name / "workspace", most) for name, most in (("long", 1_000), ("short", 10**9))]
+        for one in made:
+            one.file.parent.mkdir(parents=True, exist_ok=True)
+            one.file.write_bytes(data)
+            one.file.with_name(".dream_cursor").write_text("37")
+        return made
 
     return of
 
 
-class Kept(History):
-    """An archive that is long beyond its own size."""
+class Archive:
+    """The archive of a workspace, which is long beyond its own size."""
 
-    def __init__(self, paths, most):
-        super().__init__(paths)
+    def __init__(self, workspace, most):
+        self.file = workspace / "memory" / "history.jsonl"
         self._most = most
+        self._history = None
 
-    def _looked_through(self):
-        return super()._looked_through() if self._most == 1_000 else (None, None)
+    @contextlib.contextmanager
+    def open(self):
+        """It, where an archive is long beyond that size."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(archive, "WHOLE", self._most)
+            self._history = self._history or History(find_workspace(self.file.parent.parent, starting=True))
+            yield self._history
 
 
-def asked(history):
+def asked(one):
     """What there is to ask."""
+    with one.open() as history:
+        return answers(history)
+
+
+def answers(history):
     every = [1, 7, 38, 90, 119, 120, 500]
     return {
         "count": history.count(),
@@ -82,9 +92,12 @@ def asked(history):
 
 def test_it_answers_as_one_that_is_held(history):
     long, short = history(b"".join(lines(120)))
-    assert long.older > 60
     assert asked(long) == asked(short)
-    assert long.in_order() == short.in_order()[long.older :]
+    with short.open() as held:
+        entries = held.in_order()
+    with long.open() as history:
+        assert history.older > 60
+        assert history.in_order() == entries[history.older :]
 
 
 def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
@@ -107,7 +120,9 @@ def test_with_lines_that_cannot_be_read_and_cursors_that_go_back(
 def test_what_is_added_is_seen_without_looking_through_all_again(history, monkeypatch):
     every = lines(120)
     long, short = history(b"".join(every[:100]))
-    assert long.count()["entries"] == 100
+    for one in (long, short):
+        with one.open() as read:
+            assert read.count()["entries"] == 100
     looked = []
     survey = archive.survey_lines
 
@@ -117,12 +132,12 @@ def test_what_is_added_is_seen_without_looking_through_all_again(history, monkey
 
     monkeypatch.setattr(archive, "survey_lines", counted)
     for one in (long, short):
-        with (one._paths.history).open("ab") as file:
+        with one.file.open("ab") as file:
             file.write(b"".join(every[100:]))
     assert asked(long) == asked(short)
     assert sum(looked) < len(b"".join(every)) / 2
-    long._paths.history.write_bytes(b"".join(every[50:]))  # another file in its place
-    short._paths.history.write_bytes(b"".join(every[50:]))
+    long.file.write_bytes(b"".join(every[50:]))  # another file in its place
+    short.file.write_bytes(b"".join(every[50:]))
     assert asked(long) == asked(short)
 
 

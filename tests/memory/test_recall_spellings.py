@@ -10,7 +10,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.core.settings import Settings
 from nanomem_tui.language import pack_files
-from nanomem_tui.language.tokens import query_words
+from nanomem_tui.language.tokens import TAIL, index_tokens, is_part, query_words
 from nanomem_tui.memory.recall.recall import Question, Recall
 from nanomem_tui.store.database.full_text import AT_ONCE
 from tests.store.homes import make_home
@@ -47,28 +47,89 @@ ASKED = [
     ("היא אוהבת את הספר", "ספר"),
     ("הילדים בגינה", "ילדים"),
 ]
+ASKED_ELSEWHERE = [
+    ("Le chiavi dell'ufficio sono da Luca", "ufficio"),
+    ("L'ombrello è all'ingresso", "dov'è l'ombrello?"),
+    ("Quest’estate andiamo in Grecia", "estate"),
+    ("Un'amica lavora in banca", "amica"),
+    ("Sant'Agnese è la sua parrocchia", "Agnese"),
+    ("Le bail court jusqu'octobre", "octobre"),
+    ("Lorsqu’Anaïs vient, on mange du riz", "Anaïs"),
+    ("L'arròs és bo", "arròs"),
+    ("D'Angelo is the optician", "dangelo"),
+    ("O'Brien is the tiler", "O’Brien"),
+    ("الرمز ٠٥٦٣", "0563"),
+    ("कोड ९८७६", "9876"),
+    ("The safe: 4477", "٤٤٧٧"),
+    ("The account is DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
+    ("Tax account: GB82 WEST 1234 5698 7654 32", "GB82WEST12345698765432"),
+    ("Ljiljana Đorđević keeps bees", "Djordjevic"),
+    ("他是軟體工程師", "软件"),
+    ("Die Haustürschlüssel liegen im Flur", "Schlüssel"),
+    ("Die Winterreifen sind im Keller", "wo sind die Reifen?"),
+    ("Das Kinderzimmer wird blau", "Zimmer"),
+    ("De fietssleutels liggen boven", "sleutels"),
+    ("Skolresan går till Lund", "resa"),
+    ("Hundevalpen heter Bamse", "valp"),
+    ("Kirjahylly tulee Ikeasta", "hylly"),
+]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Notification settings are stored in the database",
+        "Il calendario della parrocchia è nell'ingresso",
+        "Çalışma odasının anahtarı komşuda",
+    ],
+)
+def test_only_languages_that_join_words_have_them_found_by_their_tail(told):
+    tails = {part[:-1] for part in index_tokens(told) if is_part(part) and len(part) == 1 + TAIL}
+    assert not tails
 
 
 @pytest.fixture(scope="module")
 def ws(tmp_path_factory):
-    workspace = make_home(tmp_path_factory.mktemp("spellings"), items=0)
+    with open_workspace(filled(tmp_path_factory.mktemp("spellings"), ASKED)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    with open_workspace(filled(tmp_path_factory.mktemp("elsewhere"), ASKED_ELSEWHERE)) as made:
+        yield made
+
+
+def filled(base, told):
+    """A home whose database holds what was told."""
+    workspace = make_home(base, items=0)
     with open_workspace(workspace) as ws:
-        for text, _ in ASKED:
+        for text, _ in told:
             ws.items.add(text)
         ws.flush()
-    with open_workspace(workspace) as made:
-        yield made
+    return workspace
 
 
 @pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
 @pytest.mark.parametrize(("told", "asked"), ASKED)
 def test_what_is_spelt_in_another_way_is_the_first_hit(ws, told, asked, backend):
+    assert first_hit(ws, asked, backend) == [told]
+
+
+@pytest.mark.parametrize("backend", ["ram", "sqlite_fts"])
+@pytest.mark.parametrize(("told", "asked"), ASKED_ELSEWHERE)
+def test_what_other_languages_join_or_write_in_their_own_signs_is_the_first_hit(elsewhere, told, asked, backend):
+    assert first_hit(elsewhere, asked, backend) == [told]
+
+
+def first_hit(ws, asked, backend):
+    """The text of the first memory that a question finds in one of the two indexes."""
     recall = Recall(ws.store, Settings(recall_backend=backend))
     if backend == "ram":
         recall.warm(background=False)
     recalled = recall.ask(Question(asked))
     assert recalled.backend == backend
-    assert [hit.item.text for hit in recalled.hits][:1] == [told]
+    return [hit.item.text for hit in recalled.hits][:1]
 
 
 @pytest.mark.parametrize(

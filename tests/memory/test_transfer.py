@@ -144,7 +144,7 @@ def test_a_database_that_the_settings_name_is_shown(samples, sample_copy, tmp_pa
         ws.refresh()
         with closing(sqlite3.connect(other)) as connection, connection:
             connection.execute("UPDATE memory_entries SET content = 'again' WHERE rowid = 1")
-        assert "items" in ws._watch.changed_layers()
+        assert "items" in ws.refresh()
 
 
 def test_a_database_that_the_settings_name_twice_is_one(sample_copy):

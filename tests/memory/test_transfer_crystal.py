@@ -26,14 +26,25 @@ def source(samples, tmp_path):
     return Path(shutil.copyfile(samples / CRYSTAL, tmp_path / "memory.db"))
 
 
+def tables():
+    """The columns of every table of that system, which take anything: by its name."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(crystallized.dump([]).data)
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        return {
+            name: ", ".join(
+                f"{column} {kind} PRIMARY KEY AUTOINCREMENT" if key else f"{column} {kind} DEFAULT {default or 'NULL'}"
+                for _, column, kind, _, default, key in connection.execute(f"PRAGMA table_info({name})")
+            )
+            for (name,) in names.fetchall()
+        }
+
+
 def database(path, **rows):
     """A database of that system with these rows: by table, in the order of the columns without the id."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            crystallized._DDL.replace(" NOT NULL", "")
-            .replace(", UNIQUE(category,\n    key)", "")
-            .replace(",\n    UNIQUE(date, model)", "")
-        )
+        for table, columns in tables().items():
+            connection.execute(f"CREATE TABLE {table} ({columns})")
         for table, values in rows.items():
             names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")][1:]
             for value in values:

@@ -4,9 +4,9 @@ import pytest
 
 from nanomem_tui.language.secrets import find, mask
 from nanomem_tui.memory.transfer import markdown
-from nanomem_tui.review.finders.rows import _secrets
 from tests.poison import labelled_secrets
 from tests.poison.labelled_secrets import LANGUAGES
+from tests.review.junk import secrets_of
 
 SECRETS, LOOKALIKES = labelled_secrets.secrets(), labelled_secrets.lookalikes()
 
@@ -41,7 +41,7 @@ def test_no_report_names_a_secret_by_its_value():
 
 @pytest.mark.slow
 def test_the_quick_look_passes_over_none_of_them():
-    assert [one.text for one in (*SECRETS, *LOOKALIKES) if list(_secrets(one.text)) != find(one.text)] == []
+    assert [one.text for one in (*SECRETS, *LOOKALIKES) if secrets_of(one.text) != find(one.text)] == []
 
 
 @pytest.mark.parametrize(

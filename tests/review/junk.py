@@ -13,11 +13,13 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from nanomem_tui.agents.session_names import key_to_name
 from nanomem_tui.core import clock
 from nanomem_tui.core.operations import new_operation
+from nanomem_tui.language.secrets import Secret
+from nanomem_tui.review.finders.rows import Rows
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
 from nanomem_tui.workspace import Workspace, open_workspace
@@ -46,6 +48,11 @@ def labelled(parts: tuple[str, ...] = PARTS) -> tuple[Labelled, ...]:
     words = cycle(("Korhoen", "Merel", "Zilver", "Anker", "Baken", "Vuurtoren"))
     sessions = cycle(SESSIONS)
     return tuple(_made(number, line, next(words), next(sessions)) for number, line in enumerate(lines))
+
+
+def secrets_of(text: str) -> list[Secret]:
+    """The secrets that the finders see in an item that says this."""
+    return list(Rows(cast("Any", None)).secrets(Item("it", text)))
 
 
 def write_home(folder: Path, parts: tuple[str, ...] = PARTS) -> Path:

@@ -54,13 +54,14 @@ class Looker:
                 )  # fmt: skip
 
 
-def look_for_junk(monkeypatch: pytest.MonkeyPatch, *, junk: bool = True) -> list[Looker]:
-    """Let every workspace have the finder of what is held back and, where `junk`, this one; returns those made."""
+def look_for_junk(monkeypatch: pytest.MonkeyPatch, *more: object, junk: bool = True) -> list[Looker]:
+    """Let every workspace have the finder of what is held back, where `junk` this one, and `more`; returns those
+    made."""
     made: list[Looker] = []
 
     def finders(ws: Workspace) -> list[object]:
         made.append(Looker(ws))
-        return [Quarantined(ws.quarantine), *(made[-1:] if junk else [])]
+        return [Quarantined(ws.quarantine), *(made[-1:] if junk else []), *more]
 
     monkeypatch.setattr(registered, "finders", finders)
     return made

@@ -250,7 +250,7 @@ def test_progress_counts_what_stands_and_knows_where_to_go_on(home):
         assert ws.triage.progress().next == two.id, "the next session goes on there"
 
 
-def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(home, lookers, monkeypatch):
+def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(home, monkeypatch):
     looking, go_on = threading.Event(), threading.Event()
 
     class Slow:
@@ -261,9 +261,8 @@ def test_what_was_found_first_is_decided_on_while_the_rest_is_looked_for(home, l
             assert go_on.wait(20), "the decision waited for the look"
             return []
 
+    look_for_junk(monkeypatch, Slow())
     with open_workspace(home) as ws:
-        made = ws.triage._finders()
-        monkeypatch.setattr(ws.triage, "_made", (*made, Slow()))
         pages: list[list[Finding]] = []
         worker = threading.Thread(target=lambda: pages.extend(ws.triage.coming()))
         worker.start()

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanomem_tui.language import injection, secrets
-from nanomem_tui.review.finders.rows import _secrets
 from nanomem_tui.review.finders.texts import CLEAN, HIDDEN, Sieve
-from tests.review.junk import HELD_OUT, PARTS, labelled
+from tests.review.junk import HELD_OUT, PARTS, labelled, secrets_of
 
 SIEVE = Sieve()
 
@@ -69,7 +68,7 @@ def test_no_secret_of_the_samples_is_passed_over():
     ]
     found = [line for line in (*lines, *TEXTS) if secrets.find(line)]
     assert len(found) > 80
-    assert [line for line in found if not _secrets(line)] == []
+    assert [line for line in found if not secrets_of(line)] == []
 
 
 def test_half_of_what_is_no_order_is_clean_at_once():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import cast
 
 import pytest
 
@@ -17,7 +16,6 @@ from nanomem_tui.dreams.run import DreamResult
 from nanomem_tui.model.client import Usage
 from nanomem_tui.screens.dreams.dream_review import (
     Proposed,
-    ReviewScreen,
     applied_shown,
     evidence_blocks,
     hunk_shown,
@@ -46,7 +44,7 @@ ENTRIES = {4: HistoryEntry(4, "2026-04-03 00:02", "- [durable] Likes coffee now\
 
 
 def rows(on):
-    return cast("ReviewScreen", on.screen)._rows
+    return on.screen.listing.rows
 
 
 def files(workspace):

@@ -112,7 +112,7 @@ async def test_only_the_versions_of_the_file_are_listed_as_by_the_command(home, 
     with open_workspace(home) as ws:
         shas = [saved.sha for saved in ws.dream.versions.of_file(file)]
     async with console(home, "versions", (120, 40)) as on:
-        while screen(on)._file != file:
+        while f"{file} ·" not in on.text:
             await on.press("l")
         await on.until(lambda: on.ids == shas)
         await on.shows(f"{file} · {len(shas)} versions")

@@ -11,7 +11,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.turns.request import TurnInput
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.workspace import Workspace
-from tests.screens.console import console
+from tests.screens.console import PATIENCE, console
 
 pytestmark = pytest.mark.slow  # whole screens; `make test` ends within its minutes
 
@@ -46,6 +46,13 @@ def flashed(on, monkeypatch):
     return seen
 
 
+def standing_out(on):
+    """The lines of the list that stand out now."""
+    table = on.screen.table
+    lines = range(table.size.height)
+    return [y for y in lines if any(part.style and part.style.reverse for part in table.render_line(y))]
+
+
 @pytest.mark.parametrize("name", WRITES)
 async def test_what_others_write_stands_out(demo, name, monkeypatch):
     with open_workspace(demo) as ws:  # so that every list has a row to stand on
@@ -54,7 +61,8 @@ async def test_what_others_write_stands_out(demo, name, monkeypatch):
     async with console(demo, "items", (100, 30)) as on:
         on.app.go(name)
         await on.until(lambda: name == on.screen.SCREEN and on.screen.is_mounted)
-        await on.until(lambda: on.screen.table.rows and not on.screen._loading)
+        await on.app.settled(PATIENCE)
+        await on.until(lambda: on.screen.table.rows)
         await on.press("space")
         await on.press("home")
         at, chosen = on.screen.table.cursor_id, on.screen.table.selected
@@ -67,4 +75,4 @@ async def test_what_others_write_stands_out(demo, name, monkeypatch):
         assert set(seen) - before or name in ("items", "lessons", "knowledge"), "what is new stands out"
         assert on.screen.table.cursor_id == at
         assert on.screen.table.selected == chosen
-        await on.until(lambda: not on.screen.table._flashing, "it stood out once")
+        await on.until(lambda: not standing_out(on), "it stood out once")

@@ -207,11 +207,13 @@ def test_a_signal_in_the_midst_of_an_import_is_told_as_one(demo, what_becomes_of
 
 def test_a_terminal_that_goes_with_words_unwritten_is_told_as_a_hang_up(demo):
     held = (
-        "import sys, nanomem_tui.launch as launch; show = launch._show\n"
+        "import contextlib, sys, nanomem_tui.launch as launch; terminal = launch.terminal\n"
+        "@contextlib.contextmanager\n"
         "def held(*given):\n"
-        "    try: return show(*given)\n"
+        "    try:\n"
+        "        with terminal(*given) as ending: yield ending\n"
         "    finally: sys.stderr.write('half a line'); launch.threading.active_count = lambda: 1\n"
-        "launch._show = held\n"
+        "launch.terminal = held\n"
     )
     with start(demo, held) as console:
         console.wait_for(FOOTER)

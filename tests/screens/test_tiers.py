@@ -16,6 +16,7 @@ from nanomem_tui.core import clock
 from nanomem_tui.screens.work.record_columns import TITLES
 from nanomem_tui.screens.work.record_detail import Linked
 from nanomem_tui.screens.work.record_list import TrailScreen
+from nanomem_tui.screens.work.tiers import FOLLOW_SECONDS
 from nanomem_tui.tiers.records import NewRecord
 from nanomem_tui.widgets.dialogs import EditScreen
 from nanomem_tui.widgets.paged_table import KEPT, PAGE, PagedRows
@@ -344,9 +345,14 @@ async def test_what_happens_now_is_followed_while_it_is_shown(home):
         with open_workspace(home) as other:
             other.operational.push("metric", {"name": "load", "value": 90.0, "unit": "%"})
         await on.shows("90 %", "10 to 90 in 4")
+        view = on.app.get_screen("tiers").view
         await on.press("8", "1")
-        timer = on.app.get_screen("tiers")._following
-        assert not timer._active.is_set(), "nothing is looked at while it is not shown"
+        with open_workspace(home) as other:
+            other.operational.push("metric", {"name": "load", "value": 95.0, "unit": "%"})
+        await on.pilot.pause(3 * FOLLOW_SECONDS)
+        assert "95 %" not in str(view.lines), "nothing is looked at while it is not shown"
+        await on.press("8")
+        await on.shows("95 %")
 
 
 @pytest.mark.slow

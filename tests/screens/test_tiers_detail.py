@@ -5,7 +5,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.screens.work.record_detail import LOGGED
 from nanomem_tui.screens.work.record_list import TrailScreen
-from tests.screens.console import console
+from tests.screens.console import PATIENCE, console
 from tests.tiers.happened import small_home
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,8 @@ async def told_of(on, kind):
     await on.press("enter")
     screen = on.screen
     assert isinstance(screen, TrailScreen)
-    await on.until(lambda: screen.table.cursor_id is not None and screen._told == screen.table.cursor_id)
+    await on.until(lambda: screen.table.cursor_id is not None and screen.view.parts)
+    await on.app.settled(PATIENCE)
     return ["".join(text for text, _ in line).strip() for line in screen.view.lines]
 
 

@@ -9,7 +9,7 @@ import pytest
 from nanomem_tui import open_workspace
 from nanomem_tui.screens.work.record_list import TrailScreen
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar
-from tests.screens.console import console
+from tests.screens.console import PATIENCE, console
 from tests.tiers.happened import small_home
 
 pytestmark = pytest.mark.slow
@@ -39,11 +39,12 @@ async def records_of(on, kind):
 
 
 def filtered(screen, rows):
-    return not screen._loading and len(screen.table.rows) == rows
+    return len(screen.table.rows) == rows
 
 
-def told(screen, row_id):
-    return screen._told == row_id
+def plain(screen):
+    """What the detail shows."""
+    return "\n".join("".join(part for part, _ in line) for line in screen.view.lines)
 
 
 def footer(on):
@@ -193,6 +194,7 @@ async def test_a_mistake_in_the_filter_is_told_once(home):
         screen = await records_of(on, "goal")
         for query, shown in (("age:x", 1), ("nowhere:x", 0)):
             screen.filter_by(query)
+            await on.app.settled(PATIENCE)
             await on.until(partial(filtered, screen, shown), query)
             await on.press("tab")
             mistake = "is no age" if shown else "no field “nowhere”"
@@ -213,8 +215,8 @@ async def test_the_description_stands_once(home):
             screen = await records_of(on, kind)
             for number, begins in enumerate(("Stay up", "First line", "Renew the certificates")):
                 await on.at(f"{kind[0]}{number}")
-                await on.until(partial(told, screen, f"{kind[0]}{number}"))
-                text = "\n".join("".join(part for part, _ in line) for line in screen.view.lines)
+                await on.until(lambda screen=screen, begins=begins: begins in plain(screen), begins)
+                text = plain(screen)
                 assert text.count(begins) == 1, text
                 assert "\x1b" not in text
 

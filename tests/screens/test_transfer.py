@@ -13,7 +13,7 @@ from nanomem_tui import open_workspace
 from nanomem_tui.memory.retention import Overflow
 from nanomem_tui.memory.transfer.import_plan import ImportPlan
 from nanomem_tui.memory.transfer.service import Transfer
-from nanomem_tui.screens.base.editable_rows import LISTED, EditableRowsScreen
+from nanomem_tui.screens.base.editable_rows import LISTED
 from nanomem_tui.screens.transfer import plan_blocks
 from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.text_view import Body, Spans
@@ -121,15 +121,15 @@ async def test_keys_go_on_while_a_file_is_read_and_the_time_is_told(demo, writte
 
 
 async def test_many_new_rows_are_read_again_and_not_put_in_one_by_one(demo, written, monkeypatch):
-    placed = []
     monkeypatch.setattr("nanomem_tui.screens.base.editable_rows.PLACED", 10)
-    monkeypatch.setattr(EditableRowsScreen, "_place_of", lambda self, row, rows: placed.append(row) or 0)
     async with console(demo, "items") as on:
         await name_file(on, written)
         await on.shows("yes, do it")
+        read, reload = [], on.screen.reload
+        monkeypatch.setattr(on.screen, "reload", lambda *given: (read.append(given), reload(*given))[1])
         await on.press("y")
         await on.until(lambda: "The kayak is in the boat house" in texts(on))
-        assert placed == []
+        assert read
 
 
 async def test_the_notes_are_taken_in_after_a_look(demo):

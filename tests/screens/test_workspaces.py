@@ -1,7 +1,9 @@
 """One console over several workspaces: going from one to another by keys, and nothing of the one in the other."""
 
+import os
 import threading
 import weakref
+from pathlib import Path
 
 import pytest
 from textual.screen import ModalScreen
@@ -100,7 +102,7 @@ async def test_filter_selection_place_and_clipboard_stay_behind(two):
         await on.press("2", "1", "space", "/")
         await on.type("boat")
         await on.press("enter", "y")
-        on.app._clipboard = "the boat is green"
+        on.app.copy_to_clipboard("the boat is green")
         screens = [one for one in on.app._installed_screens.values() if isinstance(one, WorkspaceScreen)]
         await on.press("escape", "U")
         await over(on, "家猫")
@@ -109,7 +111,8 @@ async def test_filter_selection_place_and_clipboard_stay_behind(two):
         assert on.screen.query_one(FilterBar).query_one("Input").value == ""
         assert on.app.clipboard == ""
         assert not any(screen.is_running for screen in screens)
-        assert on.app._place_before == "items"
+        on.app.go_back()
+        assert on.screen.SCREEN == "items", "there is no screen of the workspace before to go back to"
         for key in ("6", "U", "0", "9", "3"):
             await on.press(key)
             assert "boat" not in on.text.replace("boats", "")
@@ -270,9 +273,17 @@ async def test_what_cannot_be_saved_is_told_and_stays_in_the_ledger(two, monkeyp
 async def test_a_disk_that_hangs_is_told_and_the_console_goes_on(two, monkeypatch):
     hangs = threading.Event()
     monkeypatch.setattr(app, "PATIENCE", 0.2)
-    monkeypatch.setattr(app, "_located", lambda *_: hangs.wait(60))
+    real, folder = os.listdir, two[1]
+
+    def listed(path="."):
+        if Path(path) == folder:
+            hangs.wait(60)
+        return real(path)
+
     async with console(two[0], "items") as on:
-        await on.press("ctrl+o", "ctrl+o")
+        await on.press("ctrl+o")
+        monkeypatch.setattr(os, "listdir", listed)
+        await on.press("ctrl+o")
         await on.shows("家猫 does not answer")
         await on.press("d")
         await on.until(lambda: len(on.ids) == 1)

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import pytest_textual_snapshot
 
+from nanomem_tui import app
 from nanomem_tui.core import clock
 from nanomem_tui.demo import build
 from nanomem_tui.memory.facts import journal
@@ -22,6 +24,7 @@ from nanomem_tui.memory.recall.recall import Recall
 from nanomem_tui.memory.turns import engine
 from nanomem_tui.screens.work import tiers
 from nanomem_tui.tiers.records import NewRecord
+from nanomem_tui.widgets.bars import Status
 from nanomem_tui.workspace import Workspace, open_workspace
 
 # One name for the pictures, whichever version of syrupy asks under which of its names for it.
@@ -117,6 +120,13 @@ def pictured(pictured_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         found["checkpoint"]["last_ms"] = 4.0
         return found
 
+    line = app.status_line
+
+    def status_line(*given: Any) -> Status:
+        said = line(*given)
+        return replace(said, workspace="~/.nanobot/workspace", cost_ms=None if said.cost_ms is None else 4.0)
+
+    monkeypatch.setattr(app, "status_line", status_line)
     ask = Recall.ask
     monkeypatch.setattr(Recall, "ask", lambda *asked, **options: ask(*asked, **options)._replace(ms=0.4))
     monkeypatch.setenv("NANOMEM_EMBEDDING_ENABLED", "false")  # a distance may differ in its last digit

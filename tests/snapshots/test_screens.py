@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,13 +36,9 @@ LOOKED_AT = ("COLORTERM", "TERM", "NO_COLOR", "SSH_CONNECTION", "SSH_TTY", "COLO
 
 
 class Pictured(NanomemApp):
-    """The console without what differs from run to run: where its files lie, how long a checkpoint took."""
+    """The console of a picture."""
 
     CSS_PATH = Path(app.__file__).with_name("app.tcss")
-
-    def _status(self):
-        status = super()._status()
-        return replace(status, workspace="~/.nanobot/workspace", cost_ms=None if status.cost_ms is None else 4.0)
 
 
 @pytest.fixture

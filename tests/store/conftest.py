@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nanomem_tui.core.operations import Layer
 from tests.cli.conftest import run as run
 from tests.conftest import let_go
 from tests.postgres_server import PostgresServer
@@ -31,8 +32,8 @@ def again(folder: Path) -> Iterator[Callable[[], Store]]:
     """Opens the store of the folder once more, as another process would."""
     with contextlib.ExitStack() as opened:
 
-        def open_again() -> Store:
-            store = open_store(folder)
+        def open_again(layer_of: Callable[[str], Layer] | None = None) -> Store:
+            store = open_store(folder, layer_of)
             opened.callback(store.database.close)
             return store
 

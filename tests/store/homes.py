@@ -121,7 +121,7 @@ def fill(ws: Workspace, rows: Iterable[Item | Lesson]) -> None:
 def kill(ws: Workspace) -> None:
     """End a workspace as a killed process does: nothing is flushed, its locks are free."""
     if "writer" in ws.store.__dict__:
-        ws.store.writer._writers.close()
+        ws.store.writer.writers.close()
         ws.store.writer.database.close()
 
 

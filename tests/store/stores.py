@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nanomem_tui.core import atomic
 from nanomem_tui.core.errors import Conflict, NotFound, NothingToDo
-from nanomem_tui.core.operations import Actor, Change, Operation, new_operation
+from nanomem_tui.core.operations import Actor, Change, Layer, Operation, new_operation
 from nanomem_tui.store import transactions as product
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.database.engine import Database, SqliteDatabase
@@ -128,10 +128,10 @@ def recovery(folder: Path, found: Database | None = None) -> DatabaseRecovery | 
     )
 
 
-def open_store(folder: Path) -> Store:
-    """The store of `folder`, made where there is none."""
+def open_store(folder: Path, layer_of: Callable[[str], Layer] | None = None) -> Store:
+    """The store of `folder`, made where there is none; `layer_of`: what changes the files beside it."""
     found = database(folder)
-    store = Store(found, Writers(folder / "writers"), recovery(folder, found), TextFiles(folder))
+    store = Store(found, Writers(folder / "writers"), recovery(folder, found), layer_of or TextFiles(folder))
     make_database(store.database, "w")
     return store
 

@@ -61,9 +61,8 @@ def test_a_row_that_another_process_changed_meanwhile_stays_and_the_failed_chang
             edit(other, "a", text="third")
             raise OSError(5, "Input/output error")
 
-    store._layer_of = Breaks(folder)
     with pytest.raises(OSError, match="Input/output"):
-        change_files(store, "one.md")
+        change_files(again(Breaks(folder)), "one.md")
     assert texts(again()) == {"a": "third"}
     assert again().settle() == []
     assert not (folder / "one.md").exists()
@@ -133,13 +132,12 @@ def test_an_error_that_no_layer_should_raise_leaves_what_a_killed_process_began_
 ):
     add(store, "a", "first")
     killed_between_two_files(folder)
-    other = again()
 
     class Damaged(TextFiles):
         def begun(self, changes):
             raise StopIteration
 
-    other._layer_of = Damaged(folder)
+    other = again(Damaged(folder))
     (stuck,) = other.settle()
     assert (stuck.operation.label, stuck.state) == ("edit files", "stuck")
     edit(other, "a", text="third")
@@ -156,9 +154,8 @@ def test_an_error_that_no_layer_should_raise_while_a_change_is_taken_back_leaves
         def begun(self, changes):
             raise StopIteration
 
-    store._layer_of = Damaged(folder)
     with pytest.raises(OSError, match="Input/output"):
-        change_files(store, "one.md")
+        change_files(again(Damaged(folder)), "one.md")
     assert again().log()[0].state == "planned"
 
 
@@ -194,7 +191,6 @@ def test_what_a_living_process_is_at_work_on_is_not_finished_by_another(store, a
             other.settle()
             looked.append(other.log()[0].state)
 
-    store._layer_of = lambda _name: Slow()
-    change_files(store, "slow.md")
+    change_files(again(lambda _name: Slow()), "slow.md")
     assert looked == ["planned"]
     assert again().log()[0].state == "done"

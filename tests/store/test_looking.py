@@ -1,9 +1,11 @@
 """Looking: it leaves no trace, reads what a kill left, and no more than it needs; a newer database is refused."""
 
+import os
 import sqlite3
 import stat
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,7 +94,9 @@ os.kill(os.getpid(), signal.SIGKILL)
     ],
 )
 def test_what_the_driver_says_becomes_what_a_person_can_do(tmp_path, monkeypatch, said, free, error):
-    monkeypatch.setattr(reading, "_disk", lambda _folder: "" if free else "full")
+    blocks = os.statvfs(tmp_path)
+    left = SimpleNamespace(f_flag=0, f_frsize=blocks.f_frsize, f_bavail=blocks.f_bavail if free else 0)
+    monkeypatch.setattr(os, "statvfs", lambda _folder: left)
     (tmp_path / "nanomem.db").touch()
     got = reading.error_from_driver(sqlite3.OperationalError(said), tmp_path / "nanomem.db")
     assert type(got) is error

@@ -16,7 +16,6 @@ from nanomem_tui.cli.main import run as run_line
 from nanomem_tui.core import paths
 from nanomem_tui.core.errors import Moved
 from nanomem_tui.store import storage
-from nanomem_tui.store.moving import migrate_store
 from tests.conftest import let_go
 from tests.store.homes import Agent, make_home
 from tests.store.servers import connect
@@ -424,22 +423,30 @@ def test_the_plan_says_that_only_the_work_is_left_of_a_move(workspace, url, caps
     assert seen(workspace) == before
 
 
-def test_rows_that_do_not_come_out_the_same_are_not_used(workspace, url, monkeypatch, capsys):
+CHANGES_ROWS = """
+CREATE FUNCTION changed_row() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN NEW.content := NEW.content || '!'; RETURN NEW; END $$;
+CREATE FUNCTION changes_rows() RETURNS event_trigger LANGUAGE plpgsql AS
+    $$ DECLARE made record; BEGIN
+        FOR made IN SELECT object_identity FROM pg_event_trigger_ddl_commands() WHERE object_type = 'table' LOOP
+            IF made.object_identity LIKE '%.memory_entries' THEN
+                EXECUTE format('CREATE TRIGGER changed BEFORE INSERT ON %s FOR EACH ROW '
+                    'EXECUTE FUNCTION public.changed_row()', made.object_identity);
+            END IF;
+        END LOOP;
+    END $$;
+CREATE EVENT TRIGGER changes_rows ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION changes_rows();
+"""
+"""A server that keeps other rows than those it was given."""
+
+
+def test_rows_that_do_not_come_out_the_same_are_not_used(workspace, url, capsys):
     before = seen(workspace)
-    real = migrate_store._Sum.add
-
-    def add(self, part):
-        real(self, part[1:])
-
-    with monkeypatch.context() as patch:
-        count = [0]
-
-        def now_and_then(self, part):
-            count[0] += 1
-            (add if count[0] == 2 else real)(self, part)
-
-        patch.setattr(migrate_store._Sum, "add", now_and_then)
+    with connect(url) as server:
+        server.execute(CHANGES_ROWS)
         assert migrate(workspace, "sqlite", url) == 2
+        server.execute("DROP EVENT TRIGGER changes_rows")
+        server.execute("DROP FUNCTION changed_row CASCADE")
     assert "arrived, or not as they were" in capsys.readouterr().err
     assert seen(workspace) == before
     assert not on_server(workspace)

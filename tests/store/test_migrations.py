@@ -61,7 +61,7 @@ def test_a_new_store_has_the_schema_of_the_newest_migration(folder, store):
 def test_a_database_of_a_later_release_is_refused_by_readers_and_writers(folder, again):
     store = again()
     add(store, "a", "first")
-    reading = Store(database(folder), store._writers)
+    reading = Store(database(folder), store.writers)
     set_version(store, "0987")
     with pytest.raises(NewerDatabase) as met:
         reading.load()
@@ -160,7 +160,7 @@ def test_a_migration_that_is_killed_leaves_the_database_as_it_was(store, folder,
 
 def test_a_reader_does_not_migrate(store, folder):
     as_before(store)
-    reading = Store(database(folder), store._writers)
+    reading = Store(database(folder), store.writers)
     with pytest.raises(StoreError, match="older schema"):
         reading.load()
     reading.database.close()

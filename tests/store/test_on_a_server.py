@@ -239,7 +239,7 @@ def test_what_another_machine_has_still_to_write_is_left_to_it(home, tmp_path, m
         state = "UPDATE operations SET state = 'planned' WHERE id = %s"
         for ws in (here, there):
             ws.items.all()
-        writer = there.store.writer._writers.name
+        writer = there.store.writer.writers.name
         with there.store.server.writing(durable=True) as connection:
             connection.exec_driver_sql(state, (entry.operation.id,))
             bookkeeping.take_lease(connection, f"files of {writer}", writer)

@@ -12,10 +12,8 @@ from nanomem_tui import open_workspace
 from nanomem_tui.core import clock
 from nanomem_tui.core.errors import NotFound, NothingToDo
 from nanomem_tui.core.operations import Change, new_operation
-from nanomem_tui.store.files.layer import FileLayer
 from tests.crash.harness import fork
 from tests.store.homes import Agent, files, kill, make_home, state
-from tests.store.stores import Store
 
 
 def _memory_files(workspace):
@@ -224,30 +222,28 @@ def test_names_of_operations_are_unique_after_a_fork(tmp_path):
     assert not ours & theirs
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing after it runs."""
-
-
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_edit_of_a_file_that_a_kill_cut_off_is_finished_by_the_next_and_can_be_undone(
     sample_copy, monkeypatch, begun
 ):
     workspace = sample_copy("nb035") / "home/.nanobot/workspace"
     before = (workspace / "USER.md").read_text("utf-8")
-    ws = open_workspace(workspace)
-    original = FileLayer.apply
+    replace = os.replace
 
-    def dying(self, operation, changes):
-        if begun:
-            original(self, operation, changes)
-        raise Killed
+    def dying(source, target, **where):
+        named = os.fsdecode(target).endswith("USER.md")
+        if begun or not named:
+            replace(source, target, **where)
+        if named:
+            os._exit(9)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(FileLayer, "apply", dying)
-        patch.setattr(Store, "_take_back", lambda *_: None)
-        with pytest.raises(Killed):
-            ws.documents.edit("USER.md", f"{before}- new line\n")
-    kill(ws)
+    child = fork()
+    if not child:
+        monkeypatch.setattr(os, "replace", dying)
+        with contextlib.suppress(BaseException):
+            open_workspace(workspace).documents.edit("USER.md", f"{before}- new line\n")
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     with open_workspace(workspace) as ws:
         assert begun or any("USER.md" in problem.text() for problem in ws.doctor()), "it is named until then"
         ws.documents.edit("SOUL.md", "# Soul\n")

@@ -1,6 +1,7 @@
 """Bookmarks and named filters: one private file, made when something is kept, that nothing can break."""
 
 import json
+import os
 import stat
 
 import pytest
@@ -21,16 +22,18 @@ def habits(tmp_path):
         return ws.habits
 
 
-def _file(habits):
-    return habits._file
+@pytest.fixture
+def file(tmp_path):
+    """Where they are kept."""
+    return paths.find_workspace(tmp_path / "home" / "workspace").habits
 
 
-def test_there_is_no_file_before_something_is_kept(habits):
+def test_there_is_no_file_before_something_is_kept(habits, file):
     assert habits.read().bookmarks == ()
     assert habits.problems() == []
-    assert not _file(habits).exists()
+    assert not file.exists()
     habits.set_bookmark(MARK)
-    assert stat.S_IMODE(_file(habits).stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert habits.has_bookmark(MARK._replace(title="another"))
 
 
@@ -45,14 +48,14 @@ def test_what_is_kept_is_there_again(habits):
     assert not any(habits.read())
 
 
-def test_the_macros_of_an_older_version_are_left_as_they_are(habits):
+def test_the_macros_of_an_older_version_are_left_as_they_are(habits, file):
     macros = [{"name": "tidy", "steps": [{"action": "toggle", "screen": "items"}]}, "not one"]
-    _file(habits).parent.mkdir(parents=True, exist_ok=True)
-    _file(habits).write_text(json.dumps({"version": 1, "bookmarks": [MARK._asdict()], "macros": macros}))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"version": 1, "bookmarks": [MARK._asdict()], "macros": macros}))
     assert habits.problems() == []
     assert habits.read().bookmarks == (MARK,)
     habits.save_filter(NamedFilter("old", "items", "age:>30d"))
-    assert json.loads(_file(habits).read_text("utf-8"))["macros"] == macros
+    assert json.loads(file.read_text("utf-8"))["macros"] == macros
 
 
 def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits):
@@ -63,7 +66,7 @@ def test_a_name_stands_for_the_newest_and_what_it_was_is_told(habits):
     assert [one.text for one in habits.read().filters] == ["age:>30d", "age:>60d"]
 
 
-def test_what_cannot_be_kept_is_refused_in_words(habits):
+def test_what_cannot_be_kept_is_refused_in_words(habits, file):
     with pytest.raises(BadInput, match="the name is empty"):
         habits.save_filter(NamedFilter(" \n", "items", "x"))
     with pytest.raises(BadInput, match="at most 60 fit"):
@@ -72,7 +75,7 @@ def test_what_cannot_be_kept_is_refused_in_words(habits):
         habits.save_filter(NamedFilter("empty", "items", " "))
     with pytest.raises(NotFound):
         habits.remove_bookmark(MARK)
-    assert not _file(habits).exists()
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(
@@ -80,34 +83,40 @@ def test_what_cannot_be_kept_is_refused_in_words(habits):
     [b"junk", b"[]", b"{}", b"\xff\xfe", b'{"version": 2}', b"[" * 100_000, b'{"version": 1, "filters": [{"name": 3}]}',
      b'{"version": 1, "bookmarks": [{"screen": "items", "row": "x", "evil": "y"}]}', b""],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(habits, data):
-    _file(habits).parent.mkdir(parents=True, exist_ok=True)
-    _file(habits).write_bytes(data)
+def test_a_file_that_cannot_be_read_is_told_and_set_aside_when_the_next_is_kept(habits, data, file):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
     assert not any(habits.read())
     assert "cannot be read" in habits.problems()[0].what
-    assert _file(habits).read_bytes() == data
+    assert file.read_bytes() == data
     habits.set_bookmark(MARK)
     assert habits.problems() == []
     assert habits.read().bookmarks == (MARK,)
-    kept = list((_file(habits).parent / "quarantine").glob("*habits.json"))
+    kept = list((file.parent / "quarantine").glob("*habits.json"))
     assert [path.read_bytes() for path in kept] == [data]
 
 
-def test_two_consoles_keep_what_the_other_one_kept(habits, monkeypatch):
-    other = Habits(habits._paths)
-    looked = habits._read()
-    other.set_bookmark(MARK)
-    looks = iter([looked])
-    real = habits._read
-    monkeypatch.setattr(habits, "_read", lambda: next(looks, None) or real())
+def test_two_consoles_keep_what_the_other_one_kept(habits, file, tmp_path, monkeypatch):
+    other = Habits(paths.find_workspace(tmp_path / "home" / "workspace"))
+    real, others = os.open, iter([MARK])
+
+    def meanwhile(path, flags, *more, **named):
+        """The other console keeps one after the look at the file, before what this one has written takes its place."""
+        if flags & os.O_CREAT:
+            for mark in others:
+                other.set_bookmark(mark)
+        return real(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", meanwhile)
     habits.set_bookmark(Bookmark("lessons", "lesson_1"))
+    assert next(others, None) is None
     assert {one.screen for one in other.read().bookmarks} == {"items", "lessons"}
-    assert json.loads(_file(habits).read_text("utf-8"))["version"] == 1
+    assert json.loads(file.read_text("utf-8"))["version"] == 1
 
 
-def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits):
-    _file(habits).parent.mkdir(parents=True, exist_ok=True)
-    _file(habits).write_bytes(b" " * (user.MOST_BYTES + 1))
+def test_of_a_file_that_is_too_large_it_is_said_that_it_must_go(habits, file):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b" " * (user.MOST_BYTES + 1))
     assert habits.problems()[0].fix == user.UNTIL_MOVED
     with pytest.raises(NanomemError) as error:
         habits.set_bookmark(MARK)

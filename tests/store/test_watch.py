@@ -32,8 +32,8 @@ def test_nothing_changed(watch):
     ("name", "layer"),
     [
         ("workspace/memory/LTM_SNAPSHOT.json", "items"),
-        ("memory/longterm.db", "items"),
-        ("memory/longterm.db-wal", "items"),
+        ("memory/longterm.db", "foreign"),
+        ("memory/longterm.db-wal", "foreign"),
         ("workspace/memory/LESSONS.jsonl", "lessons"),
         ("sessions/id/Y2xpOmRpcmVjdA.jsonl", "sessions"),
         ("sessions/id/Y2xpOmRpcmVjdA.checkpoint.json", "sessions"),
@@ -109,7 +109,7 @@ def test_a_workspace_without_any_of_it_can_be_watched(tmp_path):
     (tmp_path / "SOUL.md").unlink()
     (tmp_path / "memory").mkdir()
     assert watch.changed_layers() == {"documents"}
-    assert len(LAYERS) == 11
+    assert len(LAYERS) == 12
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from nanomem_tui import open_workspace
 from nanomem_tui.core.errors import StoreError
-from nanomem_tui.tiers.operational import Operational
 from nanomem_tui.workspace import Workspace
 
 
@@ -24,9 +23,9 @@ def opened(workspace: Path, **changed: object) -> Workspace:
     return ws
 
 
-def kill(operational: Operational) -> None:
+def kill(ws: Workspace) -> None:
     """End as a killed process does: nothing is written, the locks are free."""
-    operational._trail.database.database.close()
+    ws.tier_database.database.close()
 
 
 def told(ws: Workspace) -> list[object]:

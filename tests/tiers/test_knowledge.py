@@ -2,8 +2,10 @@
 
 import contextlib
 import gzip
+import importlib.metadata
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,6 @@ from nanomem_tui.core.errors import BadInput, Conflict, DiskFull, NotFound
 from nanomem_tui.store.work import knowledge
 from nanomem_tui.tiers import knowledge as base
 from nanomem_tui.tiers import knowledge_sources
-from nanomem_tui.tiers.knowledge import KnowledgeLayer
 from nanomem_tui.tiers.knowledge_sources import Found
 from nanomem_tui.workspace import Workspace
 from tests.crash.harness import fork
@@ -52,8 +53,8 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "workspace").mkdir()
     monkeypatch.setenv("MANPATH", str(tmp_path / "man"))
     monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "share"))
-    monkeypatch.setattr(knowledge_sources, "_python", dict)
-    monkeypatch.setattr(knowledge_sources, "_LISTS", tmp_path / "lists")
+    monkeypatch.setattr(importlib.metadata, "distributions", list)
+    monkeypatch.setenv("DPKG_ADMINDIR", str(tmp_path / "dpkg"))
     return tmp_path
 
 
@@ -250,17 +251,27 @@ def test_a_sync_reads_again_what_changed_and_adds_what_is_new(ws, place):
     assert "Runbook" in titles(ws)
 
 
+def noted_programs(place, monkeypatch):
+    """The programs that show man pages; a line for each run goes to the file that is returned."""
+    runs, folder = place / "runs", place / "bin"
+    folder.mkdir()
+    for name in ("man", "mandoc"):
+        if program := shutil.which(name):
+            (folder / name).write_text(f'#!/bin/sh\necho {name} >> {runs}\nexec {program} "$@"\n')
+            (folder / name).chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return runs
+
+
 @pytest.mark.slow
 def test_a_sync_shows_each_man_page_once_and_keeps_what_cannot_be_shown(ws, place, monkeypatch):
     (place / "man" / "man8" / "other.8").write_text(".TH O 8\n.SH NAME\nother \\- else\n")
     ws.knowledge.add(knowledge_sources.named_manuals(["other"]))
     ws.knowledge.add(Found([one for one in knowledge_sources.all_manuals().documents if one.title == "nginx(8)"], []))
     before = [ws.knowledge.chunks(title) for title in ("other(8)", "nginx(8)")]
-    shown = []
-    output = knowledge_sources._output
-    monkeypatch.setattr(knowledge_sources, "_output", lambda *how: shown.append(str(how[1])) or output(*how))
+    shown = noted_programs(place, monkeypatch)
     assert ws.knowledge.sync().operation is None
-    assert len(shown) == 3  # `other` is of all man pages now too
+    assert len(shown.read_text().splitlines()) == 3  # `other` is of all man pages now too
     monkeypatch.setenv("PATH", str(place))
     problems = ws.knowledge.sync().problems
     assert {problem.fix for problem in problems} == {"install man or mandoc"}
@@ -381,16 +392,16 @@ def three(place):
 def half_done(ws, place, monkeypatch):
     """A workspace in which an addition of three documents was killed after the first."""
     monkeypatch.setattr(base, "BATCH", 1)
-    written = KnowledgeLayer._write
+    put = knowledge.put
 
     def killed(*args):
         if titles(ws):
             os._exit(9)
-        written(*args)
+        put(*args)
 
     child = fork()
     if not child:
-        monkeypatch.setattr(KnowledgeLayer, "_write", killed)
+        monkeypatch.setattr(knowledge, "put", killed)
         with contextlib.suppress(BaseException):
             ws.knowledge.add(three(place))
         os._exit(1)

@@ -172,7 +172,7 @@ def test_what_was_acknowledged_is_there_after_a_kill(place):
     ws = open_workspace(place)
     push(ws, "one", "two")
     ws.operational.push("metric", {"name": "x", "value": 3})
-    kill(ws.operational)
+    kill(ws)
     with open_workspace(place) as again:
         assert len(again.operational.recent()) == 3
         found = again.operational.metric("x")
@@ -189,7 +189,7 @@ def test_what_has_aged_is_not_there_again_after_a_kill(place):
         push(ws, "young")
         time.shift(1000)
         assert ws.operational.age() == 1
-        kill(ws.operational)
+        kill(ws)
         with open_workspace(place) as again:
             assert messages(again) == ["young"]
             assert told(again) == [{"message": "old"}]
@@ -226,7 +226,7 @@ def test_what_a_process_left_ages_by_another(place):
         push(ours, "ours")
         time.shift(1)
         push(theirs, "theirs")
-        kill(theirs.operational)
+        kill(theirs)
         time.shift(10)
         push(ours, "later")
         assert messages(ours) == ["ours", "theirs", "later"]

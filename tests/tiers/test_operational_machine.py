@@ -82,7 +82,7 @@ class Happening(RuleBasedStateMachine):
 
     @rule(who=st.integers(0, 1))
     def killed(self, who):
-        kill(self.ends[who].operational)
+        kill(self.ends[who])
         self.ends[who].tier_database.close()
         self.ends[who] = self.fresh()
         self.of = {0: [], 1: []}  # who goes on behind it is another process: only what comes now has an order

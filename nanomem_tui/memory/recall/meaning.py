@@ -12,7 +12,8 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanomem_tui.core.errors import NanomemError
-from nanomem_tui.vectors.embedders import PLAIN, is_installed, share_known
+from nanomem_tui.language.tokens import is_english
+from nanomem_tui.vectors.embedders import PLAIN, is_installed, is_of_english, share_known
 
 if TYPE_CHECKING:
     from nanomem_tui.core.settings import Settings
@@ -43,12 +44,13 @@ def is_wanted(settings: Settings) -> bool:
 
 
 class Near(NamedTuple):
-    """What is near: cosine distances by item, the share of the question that the model can read, and why there is
-    nothing, empty when all is well."""
+    """What is near: cosine distances by item, the share of the question that the model can read, why there is
+    nothing, empty when all is well, and whether the model was taught the language: else near tells no bearing."""
 
     distances: dict[str, float]
     read: float = 1.0
     why: str = ""
+    is_taught: bool = True
 
 
 class NearestItems(Protocol):
@@ -166,4 +168,5 @@ class ByMeaning:
         if not self.is_chosen and not meaning.is_ready:
             return Near({}, why="items are still being embedded")
         scale = meaning.scale
-        return Near({key: distance * scale for key, distance in found}, read)
+        is_taught = is_english(text) or not is_of_english(meaning.model)
+        return Near({key: distance * scale for key, distance in found}, read, is_taught=is_taught)

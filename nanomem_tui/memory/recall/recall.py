@@ -342,7 +342,8 @@ class Recall:
             hits, pool = self._as_seed(question, profile, weights, layer_of, rows)
         unrelated: list[CutItem] = []
         if profile == "default" and not question.whole:
-            hits, unrelated = self._related_to(question, pool, hits, near.distances, asked_time)
+            distances = near.distances if near.is_taught else {}
+            hits, unrelated = self._related_to(question, pool, hits, distances, asked_time)
         kept, cut = self._bounds(question, profile).cut(hits)
         words = tuple(weighted_words(question)) if pool.corrected else tuple(pool.words)
         ms = (time.perf_counter() - started) * 1000

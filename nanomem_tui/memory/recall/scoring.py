@@ -27,6 +27,7 @@ from nanomem_tui.language.tokens import (
     index_tokens,
     is_english,
     is_part,
+    is_piece,
     light_words,
     readable,
     shown,
@@ -481,8 +482,8 @@ LEAST = 0.18
 LEAST_BY_MEANING = 0.26
 """The same where meaning was asked. What stands out in meaning is recalled whatever its chance."""
 
-LEAST_ELSEWHERE = 0.05
-"""The same in other languages than English, of which it was not learned."""
+LEAST_ELSEWHERE = 0.08
+"""The same in other languages than English, which have a judge of their own."""
 
 LEAST_ASKED = 0.15
 """A message with less of a chance to need any memory gets none."""
@@ -492,8 +493,8 @@ LEAST_COVERED = 0.06
 of a message of one or two words, which is what it is about."""
 
 MOST, MOST_OF_FEW = 0.5, 0.3
-"""A memory that covers so much of what a message is about has a bearing on it, whatever else is learned; the second
-among few rows."""
+"""A memory that covers so much of what an English message is about, or one of a single word, has a bearing on it,
+whatever else is learned; the second among few rows."""
 
 FEW = 50
 """Among fewer rows, how many hold a word tells nothing of how rare it is: each counts the same."""
@@ -501,11 +502,16 @@ FEW = 50
 SHARE_ALIKE = 0.7
 """How much of a word a memory has that has another in its place."""
 
+ENOUGH_PIECES = 0.7
+"""How much of them is all, where a script has no spaces: a word put between two others takes a few pieces away."""
+
 FAR_IN_MEANING = 0.8
 """Cosine distance from which on a memory is not near."""
 NEAR = 0.55
 """Cosine distance up to which the nearest memory has a bearing on a message that needs some."""
 
+_SOUNDS = re.compile("[\u3040-\u309f]+|[\u30a0-\u30ff\uac00-\ud7af]|[\uac00-\ud7af][는은을를에의]")
+"""Sounds of Japanese and Korean of which endings and small words are."""
 _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
 
 
@@ -521,7 +527,7 @@ class Message(NamedTuple):
     places of those of which it says something, each with how much. `total`: what all its words count together,
     `unknown`: those that no row holds, `most`: the rarest word. `rows` of the memory, `length` in words. `names`: the
     tokens of the names in it, `strange`: the share of them that no row holds. `of_people`: it speaks of the person, or
-    of somebody they mean. `greets`: it does nothing else.
+    of somebody they mean. `needs_none`: it greets, or is a sum, and nothing else.
     """
 
     words: Mapping[str, float]
@@ -538,7 +544,7 @@ class Message(NamedTuple):
     strange: float
     of_people: bool
     is_english: bool
-    greets: bool
+    needs_none: bool
 
 
 def read_message(
@@ -549,14 +555,17 @@ def read_message(
     worth = {word: weight * idf(total, known.rows_with.get(word, 0)) for word, weight in words.items()}
     meant = [found for one in written.values() if (found := tuple(token for token in one if token in worth))]
     values = [(max(worth[token] for token in one), one) for one in meant]
-    names = frozenset(token for name in _NAMED.findall(text) for token in tokens(name))
+    names = frozenset(token for name in _NAMED.findall(text) if name[0].isupper() for token in tokens(name))
     english = is_english(text)
     light = light_words(english=english)
-    about = [(value, one) for value, one in values if not light.issuperset(one)]
-    whole = {word: value for word, value in worth.items() if not is_part(word)}
+    about = [(value, one) for value, one in values if not all(word in light or _tells_nothing(word) for word in one)]
+    of_people = cues.is_of_people(text)
+    if not about and (of_people or len(values) == 1):
+        about = values  # “where do I work?”
+    whole = {word: value for word, value in worth.items() if not is_part(word) and not _tells_nothing(word)}
     return Message(
         whole,
-        {word: value for word, value in worth.items() if word not in whole},
+        {word: value for word, value in worth.items() if is_part(word)},
         frozenset(whole.keys() - light),
         tuple(1.0 if total < FEW else value for value, _ in about),
         _covering(worth, {token for one in meant for token in one}, [one for _, one in about]),
@@ -567,10 +576,22 @@ def read_message(
         len(values),
         names,
         sum(not known.rows_with.get(name) for name in names) / max(1, len(names)),
-        cues.is_of_people(text),
+        of_people,
         english,
-        cues.only_greets(text),
+        cues.needs_no_memory(text),
     )
+
+
+def _tells_nothing(piece: str) -> bool:
+    """Whether a piece of Chinese, Japanese or Korean tells nothing by itself: it has a particle, or sounds alone."""
+    if len(piece) == 2 and not piece.isascii() and not _particles().isdisjoint(piece):
+        return True
+    return _SOUNDS.fullmatch(piece) is not None
+
+
+@lru_cache(1)
+def _particles() -> frozenset[str]:
+    return frozenset(pack_files.table("tokens")["particles"])
 
 
 def bearing_features(
@@ -609,14 +630,14 @@ def bearing_features(
 def bearing_chances(
     asked: Message, hits: Sequence[Found], *, by_meaning: bool, clear: Sequence[bool] = ()
 ) -> list[float]:
-    """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or the
-    best of them shows it, which was learned of English messages alone. `clear`: whether each stands out of all the
-    others in meaning."""
-    if asked.greets:
+    """Return the chance of each hit, best first. All are 0 where the message needs no memory: it only greets, or, in
+    English, the best of them shows it. `clear`: whether each stands out of all the others in meaning."""
+    if asked.needs_none:
         return [0.0] * len(hits)
-    weights = "by meaning" if by_meaning else "by words"
+    weights = ("by meaning" if by_meaning else "by words") if asked.is_english else "elsewhere"
     most = MOST_OF_FEW if asked.rows < FEW else MOST
-    has_words = [coverage(asked, held) >= most for held, _, _ in hits]
+    may_be_sure = asked.is_english or asked.length == 1
+    has_words = [may_be_sure and coverage(asked, held) >= most for held, _, _ in hits]
     tells = asked.rows >= FEW and asked.length > 2
     least_asked = LEAST_ASKED if not any(has_words) else LEAST_COVERED if tells else 0.0
     if asked.is_english and hits and least_asked:
@@ -645,18 +666,27 @@ def coverage(asked: Message, held: AbstractSet[str]) -> float:
 
 def newer_first(asked: Message, rows: Sequence[tuple[AbstractSet[str], str]]) -> list[int]:
     """Return the places of rows, best first, in the order in which they are given: of two of which the newer has all
-    that the other has of the message, the newer first; it may be another value. Of each row: the words of those looked
-    for that it holds, and when it was said last."""
-    said = [frozenset(place for place, share in _shares(asked, held).items() if share >= 1) for held, _ in rows]
+    that the other has of the message, or what stands for it, the newer first; it may be another value. Of each row: the
+    words of those looked for that it holds, and when it was said last."""
+    said = [{place for place, share in _shares(asked, held).items() if share >= 1} for held, _ in rows]
+    meant = [_shares(asked, {word for word in held if _may_renew(asked, word)}).keys() for held, _ in rows]
+    enough = ENOUGH_PIECES if any(map(is_piece, asked.covers)) else 1
     order: list[int] = []
     for place, (_, at) in enumerate(rows):
         older = (
             index
             for index, other in enumerate(order)
-            if said[other] and said[other] <= said[place] and rows[other][1] < at
+            if said[other] and len(said[other] & meant[place]) >= enough * len(said[other]) and rows[other][1] < at
         )
         order.insert(next(older, len(order)), place)
     return order
+
+
+def _may_renew(asked: Message, word: str) -> bool:
+    """Whether who says that word of what is asked may tell a newer value: it is the word itself, most of it, or one of
+    change ("moved" where "live" is asked)."""
+    most = max((share for _, share in asked.covers.get(word, ())), default=0.0)
+    return most >= 1 or (most >= SHARE_ALIKE and (is_part(word) or word in pack_files.words("questions", "of_change")))
 
 
 def _shares(asked: Message, held: AbstractSet[str]) -> dict[int, float]:
@@ -701,20 +731,28 @@ def least_chance(asked: Message, *, by_meaning: bool) -> float:
 
 
 def collect_features(asked: Message, hits: Sequence[Found], places: Iterable[int]) -> list[list[float]]:
-    """Return the `features` of the hits at some places; `hits` are all, best first."""
+    """Return the features of the hits at some places; `hits` are all, best first. In other languages than English also
+    how much of the message a hit has, and the longest word of it."""
     best = max((score for _, score, _ in hits), default=0.0) or 1.0
     nearest = min((distance for _, _, distance in hits if distance is not None), default=None)
     return [
-        bearing_features(asked, held, place, score / best, distance, nearest)
+        [
+            *bearing_features(asked, held, place, score / best, distance, nearest),
+            *(() if asked.is_english else (coverage(asked, held), _longest(asked, held))),
+        ]
         for place in places
         for held, score, distance in (hits[place],)
     ]
+
+
+def _longest(asked: Message, held: AbstractSet[str]) -> float:
+    return float(max((len(word) - is_part(word) for word in held & asked.covers.keys()), default=0))
 
 
 def _chance(weights: Sequence[float], values: Sequence[float]) -> float:
     return 1 / (1 + math.exp(-weights[0] - math.fsum(map(operator.mul, weights[1:], values))))
 
 
-@lru_cache(4)
+@lru_cache(8)
 def _weights(name: str, of: str) -> tuple[float, ...]:
     return tuple(pack_files.table("bearing")[name][of])

@@ -92,6 +92,12 @@ def index_state(of: Reading) -> IndexState:
         return IndexState(items, indexed, indexed == items and full_text(of) is not None)
 
 
+def is_of_another_version(of: Reading) -> bool:
+    """Return whether another version's tokenizer made the index, or it is being made anew: that is no damage."""
+    with of.open():
+        return reading.markers(of).get(MARKER) != str(tokens.VERSION)
+
+
 class FullText:
     """The full-text index of a file, for one question."""
 

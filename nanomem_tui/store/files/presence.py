@@ -334,7 +334,10 @@ def _dreaming(sessions_dir: Path | None) -> bool:
 
 # -- which files changed ----------------------------------------------------------------------------------------------
 
-LAYERS = ("items", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review", "usage", "tiers")
+LAYERS = (
+    "items", "foreign", "lessons", "sessions", "wal", "history", "dream", "documents", "notes", "review", "usage",
+    "tiers",
+)  # fmt: skip
 
 TICK = 10_000_000
 """Nanoseconds that the time of a file may lie behind the clock: kernels stamp files by the tick."""
@@ -407,7 +410,9 @@ class Watch:
         paths = self._paths
         match layer:
             case "items":
-                return _files((paths.ltm_snapshot, *chain.from_iterable(map(_with_wal, self._databases))))
+                return _files((paths.ltm_snapshot,))
+            case "foreign":
+                return _files(chain.from_iterable(map(_with_wal, self._databases)))
             case "lessons":
                 return _files((paths.lessons,))
             case "sessions":
