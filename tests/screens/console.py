@@ -25,7 +25,7 @@ from nanomem_tui.opening import Opening
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.widgets import bars
 
-PATIENCE = 12.0  # seconds that anything is waited for, however busy the machine
+PATIENCE = 60.0  # seconds that anything is waited for, however busy the machine
 
 
 class Console:
@@ -103,6 +103,8 @@ class Console:
 
 
 NAMES = {
+    "]": "right_square_bracket",
+    "[": "left_square_bracket",
     " ": "space",
     "/": "slash",
     ":": "colon",

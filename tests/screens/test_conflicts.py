@@ -56,7 +56,7 @@ async def test_a_small_screen_shows_the_list_then_both(home, size):
     async with console(home, "conflicts", size) as on:
         await on.shows("Older", "Newer")
         await on.press("enter")
-        await on.shows("older", "newer", "Reply in German")
+        await on.shows("The newer", "Reply in German")
 
 
 @pytest.mark.slow
