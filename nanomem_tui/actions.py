@@ -570,10 +570,9 @@ ON_TRIAGE: tuple[Action, ...] = (
 
 __all__ = ["ACTIONS", "BY_NAME", "GROUP_TITLES", "SCREENS", "SLASH", "Action", "Danger", "Group", "actions_on"]
 
-#: Screens by name, with their title, in the order of their keys.
+#: Screens by name, with what they are called: the first list of a tab as the tab.
 SCREENS: Mapping[str, str] = {
-    **{one.screen: one.title if len(tab.lists) == 1 or one.title == tab.title else f"{tab.title} › {one.title}"
-       for tab in TABS for one in tab.lists},
+    **{one.screen: tab.title if one is tab.lists[0] else one.title for tab in TABS for one in tab.lists},
     "ledger": "History",
     "moments": "Moments",
 }  # fmt: skip

@@ -188,7 +188,7 @@ async def test_the_palette_does_what_is_chosen_by_name(demo):
 async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo):
     async with console(demo, "items", (120, 60)) as on:
         await on.press("question_mark")
-        await on.shows("Keys of Memory › Items", "Make one item", "select two or more rows first")
+        await on.shows("Keys of Memory", "Make one item", "select two or more rows first")
         await on.press("escape")
         assert on.app.screen is on.screen
 
@@ -312,13 +312,13 @@ async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo):
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
         await on.type("find in all")
-        await on.shows("Sessions › Transcripts: find in all", "3 F", "Sessions › Notes: find in all", "3 ] ] ] F")
+        await on.shows("Sessions: find in all", "3 F", "Notes: find in all", "3 ] ] ] F")
         await on.press("enter")
         await on.shows("Find in all transcripts")
         assert on.screen.SCREEN == "sessions"
         await on.press("escape", "ctrl+p")
         await on.type("kind")
-        await on.shows("Memory › Items: kind, scope", "1 i")
+        await on.shows("Memory: kind, scope", "1 i")
         await on.press("enter")
         await on.shows("Kind, importance and scope of")
         assert on.screen.SCREEN == "items"

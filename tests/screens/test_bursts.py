@@ -132,9 +132,9 @@ async def test_a_command_and_a_move_in_its_list_in_one_go(demo):
         burst(on, ":filters", "enter")
         await on.shows("No filter of this screen has a name")
         await on.press("escape", "colon")
-        burst(on, "kinds:", "down")
+        burst(on, "work:", "down")
         await on.until(lambda: on.app.screen.query_one("LineTable").cursor == 1, "the cursor is on the second")
-        assert "Work › Kinds: " in on.text
+        assert "Work: " in on.text
 
 
 async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(demo, monkeypatch):

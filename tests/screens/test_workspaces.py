@@ -113,7 +113,7 @@ async def test_filter_selection_place_and_clipboard_stay_behind(two):
         assert not any(screen.is_running for screen in screens)
         on.app.go_back()
         assert on.screen.SCREEN == "items", "there is no screen of the workspace before to go back to"
-        for key in ("6", "U", "0", "9", "3"):
+        for key in ("6", "U", "8", "9", "3"):
             await on.press(key)
             assert "boat" not in on.text.replace("boats", "")
 
