@@ -94,7 +94,7 @@ def shared(folder: Path, server: PostgresServer, items: int, minutes: float) -> 
         engines = [Engine(stack.enter_context(_serving(place))) for place in places]
         terminals = [stack.enter_context(Terminal(_nanomem(place), size=(120, 40))) for place in places[:2]]
         for terminal in terminals:
-            terminal.wait_for("1 Items")
+            terminal.wait_for("1 Memory")
         consoles = [Console(terminal) for terminal in terminals]
         dreams = subprocess.Popen([*_nanomem(places[0]), "dream", "schedule"], stdout=-1, stderr=-2, text=True)
         stack.callback(dreams.kill)

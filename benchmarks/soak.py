@@ -282,7 +282,7 @@ def soaked(folder: Path, workspace: Path, python: str, minutes: float) -> dict[s
         assert agent.stdout is not None
         assert agent.stdout.readline() == "ready\n"
         terminal = stack.enter_context(Terminal(nanomem, size=(120, 40)))
-        terminal.wait_for("1 Items")
+        terminal.wait_for("1 Memory")
         client = stack.enter_context(MemoryClient(workspace))
         _until_served(client)
         engine, service, console = Engine(turns), Service(client), Console(terminal)
@@ -324,7 +324,7 @@ def soaked(folder: Path, workspace: Path, python: str, minutes: float) -> dict[s
 def fresh_mb(nanomem: list[str]) -> float:
     """What a console holds that is started now and led through the same screens for a minute."""
     with Terminal(nanomem, size=(120, 40)) as terminal:
-        terminal.wait_for("1 Items")
+        terminal.wait_for("1 Memory")
         console, end = Console(terminal), time.monotonic() + 60
         for number in itertools.count(1):
             console.work(number)

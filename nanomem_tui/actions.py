@@ -17,6 +17,7 @@ from typing import Literal
 
 from nanomem_tui.core.config import Loaded
 from nanomem_tui.core.errors import Problem
+from nanomem_tui.tabs import TABS, tab_of
 
 NO_MORE = "No more of your changes; U opens history"
 """Why `undo` stops: what else there is was done before, or by others."""
@@ -247,22 +248,14 @@ EVERYWHERE: tuple[Action, ...] = (
     Action("theme", (), "next theme", "Dark, light, or the colours of your terminal.", "global"),
     Action("tour", (), "tour", "The first lines, or the walk from where it was left; esc puts them away.", "global"),
     Action("quit", ("q",), "quit", "Leave; everything is saved.", "global", footer=99),
-    # The screens.
-    Action("go_items", ("1",), "Items", "What the agent believes for long.", "go", command="memory list"),
-    Action("go_lessons", ("2",), "Lessons", "What it learned to do otherwise.", "go", command="memory lessons list"),
-    Action("go_sessions", ("3",), "Sessions", "Its conversations.", "go", command="session list"),
-    Action("go_wal", ("4",), "WAL", "Turns as they were written, also unfinished ones.", "go", command="wal list"),
-    Action("go_dream", ("5",), "Dream", "What Dreams changed, with diffs and the way back.", "go",
-           command="dream log"),
-    Action("go_recall", ("6",), "Recall", "What a message would bring back, why, and why not.", "go",
-           command="recall MESSAGE"),
-    Action("go_knowledge", ("7",), "Knowledge", "Facts by domain and category, journal, reflections, tokens used.",
-           "go", command="facts list"),
-    Action("go_tiers", ("8",), "Tiers", "What happens now, and the records of the agent's work: goals, tasks, tool "
-           "calls, decisions and the rest.", "go", command="record KIND list"),
-    Action("go_inbox", ("9",), "Inbox", "All that wants a person, one after the other, with the evidence.", "go",
-           command="triage list"),
-    Action("go_status", ("0",), "Status", "The health of every part.", "go", command="memory status"),
+    # The lists of the tabs; the digit of a tab shows its first.
+    *(
+        Action(f"go_{one.screen}", (tab.key,) if one is tab.lists[0] else (), one.title, one.help, "go",
+               command=one.command)
+        for tab in TABS for one in tab.lists
+    ),
+    Action("next_list", ("]",), "next list", "The next list of this tab.", "global", footer=70),
+    Action("previous_list", ("[",), "list before", "The list before in this tab.", "global"),
     # Moving in lists and texts.
     Action("cursor_down", ("j", "down"), "down", "One line down.", "move"),
     Action("cursor_up", ("k", "up"), "up", "One line up.", "move"),
@@ -307,14 +300,6 @@ HABITS: tuple[Action, ...] = (
 
 _ROWS = ("items", "lessons")
 _KNOWN = ("knowledge", "journal", "reflections")
-_NEXT = {"notes": "archive", "archive": "sessions", "dream": "files", "files": "runs", "blame": "runs",
-         "versions": "next file", "recall": "real turns",
-         "injections": "recall", "items": "scopes", "scopes": "items",
-         "lessons": "inbox", "inbox": "duplicates", "duplicates": "conflicts", "conflicts": "rules",
-         "rules": "inbox",
-         "knowledge": "journal", "journal": "reflections", "reflections": "usage", "usage": "facts",
-         "tiers": "records", "trail": "next kind", "status": "pictures", "pictures": "status"}  # fmt: skip
-
 _COMMANDS: Mapping[str, Mapping[str, str]] = {
     "add": {"knowledge": "facts set --category C --key K --value V", "journal": "journal add --text T",
             "reflections": "reflections add", "trail": "record KIND add --data JSON"},
@@ -441,19 +426,10 @@ ON_LISTS: tuple[Action, ...] = (
            "typed", "memory lessons reset --yes", changeable),
     Action("search_all", ("F",), "find in all", "Search every transcript, every summary and every note.", "screen",
            ("sessions", "notes", "archive"), command="session search Q", footer=12),
-    Action("next_list", ("l",), "notes", "To the next list behind this key: notes and archive, files, real turns, who "
-           "sees what, what waits in the inbox.", "screen",
-           (*_ROWS, "scopes", "inbox", "duplicates", "conflicts", "rules", "sessions", "notes", "archive", "dream",
-            "files", "blame", "versions", "recall", "injections", *_KNOWN, "usage", "tiers", "trail", "status",
-            "pictures"), footer=13,
-           footers={"items": 20, "lessons": 20, "inbox": 20, **dict.fromkeys(_KNOWN, 9)}, labels=_NEXT,
-           helps={"versions": "The versions of the next file: SOUL, USER, MEMORY.",
-                  "tiers": "The records of this kind.", "trail": "The records of the next kind."},
-           commands={"archive": "history list", "dream": "files list", "items": "scopes list", "scopes": "memory list",
-                  "lessons": "inbox list",
-                  "knowledge": "journal list", "journal": "reflections list", "reflections": "usage",
-                  "usage": "facts list", "tiers": "record KIND list", "trail": "record KIND list",
-                  "status": "memory status", "pictures": "memory status"}),
+    Action("next_part", ("l",), "next kind", "The records of the next kind.", "screen", ("trail", "versions"),
+           footer=13, labels={"versions": "next file"},
+           helps={"versions": "The versions of the next file: SOUL, USER, MEMORY."},
+           commands={"trail": "record KIND list"}),
     Action("import_file", (), "import", "Take memories from a file or folder: another system's, Markdown, an export. "
            "Counts and duplicates are shown first; one operation, u takes it back.", "screen", ("items",), "preview",
            "memory import PATH", changeable),
@@ -535,9 +511,9 @@ ON_TRACES: tuple[Action, ...] = (
            command="context TASK --tiers TIER,TIER", footer=13),
     Action("profile", ("P",), "profile", "Rank by the next profile: our own way, as seed 000, as seed 001.", "screen",
            ("recall",), footer=16),
-    Action("next_weight", ("]",), "weight", "To the next weight.", "screen", ("recall", "context"), footer=17,
+    Action("next_weight", ("#",), "weight", "To the next weight.", "screen", ("recall", "context"), footer=17,
            labels={"context": "tier"}, helps={"context": "To the next tier."}),
-    Action("previous_weight", ("[",), "weight before", "To the weight before.", "screen", ("recall", "context"),
+    Action("previous_weight", ("@",), "weight before", "To the weight before.", "screen", ("recall", "context"),
            labels={"context": "tier before"}, helps={"context": "To the tier before."}),
     Action("more_weight", (">",), "more of it", "Let the weight count more; everything is ranked again.", "screen",
            ("recall", "context"), footer=18, footers={"context": 11}, labels={"context": "more tokens"},
@@ -594,43 +570,17 @@ ON_TRIAGE: tuple[Action, ...] = (
 
 __all__ = ["ACTIONS", "BY_NAME", "GROUP_TITLES", "SCREENS", "SLASH", "Action", "Danger", "Group", "actions_on"]
 
-#: Screens by name, with their title, in the order of their keys.
+#: Screens by name, with what they are called: the first list of a tab as the tab.
 SCREENS: Mapping[str, str] = {
-    "items": "Items",
-    "lessons": "Lessons",
-    "sessions": "Sessions",
-    "wal": "WAL",
-    "dream": "Dream",
-    "recall": "Recall",
-    "status": "Status",
-    "ledger": "Ledger",
-    "notes": "Notes",
-    "archive": "Archive",
-    "files": "Files",
-    "blame": "Blame",
-    "review": "Review",
-    "versions": "Versions",
-    "injections": "Injections",
-    "scopes": "Scopes",
-    "inbox": "Inbox",
-    "duplicates": "Duplicates",
-    "conflicts": "Conflicts",
-    "rules": "Rules",
-    "knowledge": "Knowledge",
-    "journal": "Journal",
-    "reflections": "Reflections",
-    "usage": "Usage",
-    "tiers": "Tiers",
-    "trail": "Records",
-    "context": "Context",
-    "pictures": "Pictures",
+    **{one.screen: tab.title if one is tab.lists[0] else one.title for tab in TABS for one in tab.lists},
+    "ledger": "History",
     "moments": "Moments",
-}
+}  # fmt: skip
 GROUP_TITLES: Mapping[Group, str] = {
     "screen": "On this screen",
     "select": "Selecting",
     "global": "Everywhere",
-    "go": "Screens",
+    "go": "Lists",
     "move": "Moving",
 }
 
@@ -652,17 +602,6 @@ def actions_on(screen: str, *groups: Group) -> list[Action]:
 Moved = Mapping[str, tuple[str, ...]]
 """The actions whose keys are not those of the registry, by name."""
 
-_WAYS: Mapping[str, tuple[str, ...]] = {
-    "notes": ("go_sessions", "next_list"), "archive": ("go_sessions", "next_list", "next_list"),
-    "files": ("go_dream", "next_list"), "injections": ("go_recall", "next_list"), "ledger": ("ledger",),
-    "duplicates": ("go_inbox", "next_list"), "conflicts": ("go_inbox", "next_list", "next_list"),
-    "rules": ("go_inbox", "next_list", "next_list", "next_list"),
-    "scopes": ("go_items", "next_list"), "blame": ("go_dream", "blame"),
-    "review": ("go_dream", "dream_review"), "versions": ("go_dream", "versions"),
-    "journal": ("go_knowledge", "next_list"), "reflections": ("go_knowledge", "next_list", "next_list"),
-    "usage": ("go_knowledge", "next_list", "next_list", "next_list"), "trail": ("go_tiers", "open"),
-    "context": ("go_tiers", "context"), "pictures": ("go_status", "next_list"),
-}  # fmt: skip
 _KEY_NAMES = {
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "down": "↓", "up": "↑", "left": "←", "right": "→",
 }  # fmt: skip
@@ -681,9 +620,14 @@ def keys_of(action: Action, moved: Moved) -> tuple[str, ...]:
 
 
 def way_to(screen: str, moved: Moved) -> tuple[str, ...]:
-    """The keys that lead to a screen from any other."""
-    go = f"go_{screen}"
-    return tuple(keys_of(BY_NAME[name], moved)[0] for name in ((go,) if go in BY_NAME else _WAYS[screen]))
+    """The keys that lead to a screen from any other: the digit of its tab, and the key of the next list."""
+    tab = tab_of(screen)
+    if tab is None:
+        name = screen if screen in BY_NAME else f"go_{screen}"
+        return (keys_of(BY_NAME[name], moved)[0],)
+    names = [one.screen for one in tab.lists]
+    steps = (f"go_{names[0]}", *["next_list"] * names.index(screen))
+    return tuple(keys_of(BY_NAME[name], moved)[0] for name in steps)
 
 
 def key_text(key: str, ascii_only: bool = False) -> str:

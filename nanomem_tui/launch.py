@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from nanomem_tui.tabs import TABS
 from nanomem_tui.terminal import SIGNALS
 
 if TYPE_CHECKING:
@@ -221,16 +222,19 @@ def _take(state: list[Any]) -> None:
 # The frame before the app: a title and words at once, then the first rows, in the terminal's own colours.
 
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J"
-TITLE, FIRST_FRAME_KEYS = " 1 Items ", " ? help  q quit"
+FIRST_FRAME_KEYS = " ? help  q quit"
 GUTTER = 4  # cells: cursor, selection, sign, space
+FRAME = 2  # cells of the frame of the list, left and right
 WIDE = 100  # columns from which the app shows the detail beside the list
 
 
 def words_frame(columns: int, lines: int, words: str) -> str:
-    """Take the other screen and say `words` on it."""
+    """Take the other screen, with the tabs, and say `words` on it."""
+    here, *others = [f" {tab.key} {tab.title}" for tab in TABS]
+    title, rest = f"{here} "[:columns], "".join(others)[: max(columns - len(here) - 1, 0)]
     return (
-        f"{ENTER}\x1b[H\x1b[1;7m{TITLE[:columns]}\x1b[0m"
-        + _at(3, words[: columns - 3], 3)
+        f"{ENTER}\x1b[H\x1b[1;7m{title}\x1b[0;2m{rest}\x1b[0m"
+        + _at(4, words[: columns - 4], 4)
         + _at(lines, FIRST_FRAME_KEYS[:columns])
     )
 
@@ -241,13 +245,13 @@ def rows_frame(columns: int, lines: int, items: Sequence[Item]) -> str:
     from nanomem_tui.screens.item_columns import item_columns, sign_of
     from nanomem_tui.widgets.columns import fit
 
-    width = columns if columns < WIDE else columns * 11 // 20
+    width = (columns if columns < WIDE else columns * 11 // 20) - FRAME
     fitted = fit(item_columns(), width - GUTTER - 1)
     titles = " ".join(pad(column.title, size, column.align) for column, size in fitted)
-    parts = ["\x1b[0m", _at(3, " " * (columns - 3), 3), _at(2, f"{' ' * GUTTER}\x1b[1m{titles}\x1b[0m")]
-    for number, item in enumerate(items[: max(lines - 4, 0)]):
+    parts = ["\x1b[0m", _at(4, " " * (columns - 4), 4), _at(3, f"{' ' * GUTTER}\x1b[1m{titles}\x1b[0m", 2)]
+    for number, item in enumerate(items[: max(lines - 6, 0)]):
         cells = [pad(one_line(column.render(item), size), size, column.align) for column, size in fitted]
-        parts.append(_at(number + 3, f"  {pad(sign_of(item), 1)} {' '.join(cells)}"))
+        parts.append(_at(number + 4, f"  {pad(sign_of(item), 1)} {' '.join(cells)}", 2))
     return "".join(parts)
 
 

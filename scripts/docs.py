@@ -35,7 +35,7 @@ def keys_page() -> str:
         "",
         _MOVING,
         "",
-        "Made from the registry of actions (`nanomem_tui/actions/`); change it there.",
+        "Made from the registry of actions (`nanomem_tui/actions.py`); change it there.",
         "",
     ]
     for screen, title in actions.SCREENS.items():

@@ -215,7 +215,8 @@ class Places:
 
 
 def _chunk(places: list[Place]) -> _Chunk:
-    return _Chunk(places, [fold(place.title) for place in places])
+    """A list is found by its title and by the name that settings and `--snapshot` have for it."""
+    return _Chunk(places, [fold(f"{one.title} {one.screen}" if one.kind == "screen" else one.title) for one in places])
 
 
 def _field(place: Place, name: str) -> str:

@@ -46,7 +46,6 @@ class ArchiveScreen(FoundScreen[ArchiveRow]):
     """Summaries."""
 
     SCREEN = "archive"
-    NEXT = "sessions"
     EMPTY = "No summaries yet: the agent has archived no conversation."
     HELP = "Summaries of conversations, the newest first. Signs: + no Dream has read it yet. o opens the conversation."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
@@ -226,7 +225,6 @@ class NotesScreen(FoundScreen[NoteRow]):
     """Daily notes."""
 
     SCREEN = "notes"
-    NEXT = "archive"
     EMPTY = "No daily notes here."
     HELP = "Daily notes (memory/YYYY-MM-DD.md) and the mirrors episodic/ and semantic/. The filter searches their text."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"name": "text", "date": "text", "age": "age", "size": "number"}

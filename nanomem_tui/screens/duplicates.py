@@ -131,7 +131,6 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
     """Clusters of items that say the same."""
 
     SCREEN = "duplicates"
-    BEHIND = "inbox"
     TELLS_BENEATH = True
     TELLS_GONE = False  # what a person decides on goes, and that is said
     EMPTY = "No duplicates: no two items of a scope say the same."
@@ -325,12 +324,6 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
 
     # Elsewhere
 
-    def do_next_list(self) -> None:
-        """To the next desk."""
-        from nanomem_tui.screens.inbox import next_review_screen
-
-        self.console.go(next_review_screen(self.SCREEN))
-
     def do_open(self) -> None:
         """Unfold a long text, or fold it again."""
         self.view.toggle()
@@ -455,7 +448,6 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
     """Pairs of memories that cannot both be so."""
 
     SCREEN = "conflicts"
-    BEHIND = "inbox"
     TELLS_BENEATH = True
     TELLS_GONE = False  # what a person decides on goes, and that is said
     EMPTY = "Nothing contradicts anything that the same chat is given."
@@ -618,12 +610,6 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
         return part if isinstance(part, OneSide) and part.pair.id == row.id else OneSide(row, "older")
 
     # Elsewhere
-
-    def do_next_list(self) -> None:
-        """To the next desk."""
-        from nanomem_tui.screens.inbox import next_review_screen
-
-        self.console.go(next_review_screen(self.SCREEN))
 
     async def do_source(self) -> None:
         """To the message that the one at the cursor came from, or to its session."""

@@ -88,10 +88,6 @@ class FilesScreen(WorkspaceScreen[FileRow]):
 
     # Actions
 
-    def do_next_list(self) -> None:
-        """Back to the runs."""
-        self.console.go("dream")
-
     def do_blame(self) -> None:
         """Who wrote each line of the file."""
         show_blame(self.console, self._row().name)

@@ -278,12 +278,6 @@ class FindScreen(ChoosingDialog[Found]):
 class FoundScreen(WorkspaceScreen[Row], Generic[Row]):
     """A list of things that were said, one of three."""
 
-    NEXT: ClassVar[str] = ""
-
-    def do_next_list(self) -> None:
-        """To the next list."""
-        self.console.go(self.NEXT)
-
     def do_search_all(self) -> None:
         """Search every transcript, the archive and the notes."""
         self.ask(FindScreen(), self._found)

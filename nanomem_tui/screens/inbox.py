@@ -37,7 +37,7 @@ from nanomem_tui.screens.base.editable_rows import LISTED, MANY, SAID, format_ti
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
 from nanomem_tui.screens.recall.answer import PickScreen
-from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.dialogs import Dialog
 from nanomem_tui.widgets.diff_view import DiffLine, Hunk, spans_of
@@ -154,7 +154,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
             selected = len(self.table.selected)
             looks = "looking" if self._loading else ""
             parts = [left, f"{selected:,} selected" if selected else "", done, looks, *self.also_said()]
-            self.query_one(TitleBar).set_right(" · ".join(filter(None, parts)))
+            self.say_counts(" · ".join(filter(None, parts)))
 
     def _show_view(self, view: View[Finding]) -> None:
         """Show the rows; the first time that all are there, go on where the last decision was made."""
@@ -286,10 +286,6 @@ class InboxScreen(WorkspaceScreen[Finding]):
 
     # Elsewhere
 
-    def do_next_list(self) -> None:
-        """To the next desk behind this one."""
-        self.console.go(next_review_screen(self.SCREEN))
-
     async def do_source(self) -> None:
         """To the message that it came from, or to its session."""
         from nanomem_tui.review.finders.rows import message_of
@@ -312,17 +308,6 @@ class InboxScreen(WorkspaceScreen[Finding]):
         if row.layer not in ("item", "lesson") or not row.ids:
             return None
         return cast("Row | None", self.ws.store.snapshot.table(row.layer).get(row.ids[0]))
-
-
-REVIEW_SCREENS = ("inbox", "duplicates", "conflicts", "rules")
-
-
-def next_review_screen(screen: str) -> str:
-    """The next of the screens on which a person decides, of those that there are."""
-    from nanomem_tui.screens.registry import PLACES
-
-    there = [name for name in REVIEW_SCREENS if name in PLACES]
-    return there[(there.index(screen) + 1) % len(there)]
 
 
 def _words(ws: Workspace, finding: Finding) -> str:
@@ -665,7 +650,6 @@ class RulesScreen(WorkspaceScreen[Kept]):
     """The rules that are kept."""
 
     SCREEN = "rules"
-    BEHIND = "inbox"
     EMPTY = "No rules yet. & in the inbox (9) decides on all that is like one finding, and keeps the rule."
     HELP = (
         "A rule is a decision for all that is like one finding: of its kind, scope and source, for such a reason. It "
@@ -749,10 +733,6 @@ class RulesScreen(WorkspaceScreen[Kept]):
         for operation in await self.change(lambda ws: ws.triage.rules.delete(ids)):
             say(self, f"{one_line(operation.label, SAID)} (u undoes it)")
         self.table.clear_selection()
-
-    def do_next_list(self) -> None:
-        """Back to the inbox."""
-        self.console.go(next_review_screen(self.SCREEN))
 
 
 def _listed(meant: Sequence[Finding]) -> list[Block]:

@@ -58,7 +58,7 @@ def merged_blocks(row: Item) -> list[Block]:
 
 
 NOT_ITEMS = (
-    "No items here: this is a home of {}, which keeps its memory in files. 5 shows its Dreams and l there the files, "
+    "No items here: this is a home of {}, which keeps its memory in files. ] shows the files, 5 its Dreams, "
     "3 its conversations. a writes an item of your own, : take in notes makes items of MEMORY.md."
 )
 
@@ -294,10 +294,6 @@ class ItemsScreen(EditableRowsScreen[Item]):
         rows = self.own_targets()
         whose = one_line(rows[0].text, 40) if len(rows) == 1 else counted(len(rows), "item")
         ask_where(self, [row.id for row in rows], whose)
-
-    def do_next_list(self) -> None:
-        """To who sees what."""
-        self.console.go("scopes")
 
     def do_back(self) -> None:
         """Stop the import that is under way, else one step back."""

@@ -92,7 +92,6 @@ class JournalScreen(RecordsScreen):
     """Entries by day."""
 
     SCREEN = "journal"
-    BEHIND = "knowledge"
     NOUN = "journal entry"
     FORM = TextForm({"DAY": "day", "TEXT": "text"}, "the edited entry")
     EMPTY = "No journal yet. a writes an entry; `nanomem memory import` takes over that of another system."
@@ -191,10 +190,6 @@ class JournalScreen(RecordsScreen):
             self.console.go("sessions", row.session_key)
             say(self, "The session in which it was noted")
 
-    def do_next_list(self) -> None:
-        """To reflections."""
-        self.console.go("reflections")
-
     def order(self, row: Record) -> tuple[str, str]:
         """By day, within one by time."""
         return row.about, row.at
@@ -213,7 +208,6 @@ class ReflectionsScreen(RecordsScreen):
     """What failed tools taught."""
 
     SCREEN = "reflections"
-    BEHIND = "knowledge"
     NOUN = "reflection"
     FORM = TextForm(
         {"TOOL": "tool", "ARGUMENTS": "args", "ERROR": "error", "INSIGHT": "insight"}, "the edited reflection"
@@ -339,10 +333,6 @@ class ReflectionsScreen(RecordsScreen):
             say(self, "The lesson was deleted since; U is the ledger, which can bring it back", "warning")
         else:
             self.console.go("lessons", lesson.id)
-
-    def do_next_list(self) -> None:
-        """To the use of tokens."""
-        self.console.go("usage")
 
 
 def _meta(row: Record, name: str) -> str:

@@ -35,7 +35,7 @@ from nanomem_tui.screens.knowledge_list import (
     where_of,
 )
 from nanomem_tui.store.values import Fact, checked_name
-from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
+from nanomem_tui.widgets.bars import FilterBar, LineInput, say
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import FormField
 from nanomem_tui.widgets.paged_table import Node
@@ -111,8 +111,7 @@ class KnowledgeScreen(FactList):
         "filters: domain:work category:* key:name; ~ searches by meaning: Far is the distance, 0 the same; what "
         "is further than recall takes for near is dimmed. On a heading x and d are for all "
         "facts under it, which are shown first. In the detail every value that the fact had, and what is near it: "
-        "enter goes there. l shows the journal, reflections, the use of tokens. Signs before a "
-        "row: - disabled, ! in conflict, ^ pinned."
+        "enter goes there. Signs before a row: - disabled, ! in conflict, ^ pinned."
     )
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {
         "domain": "text", "category": "text", "sub": "text", "key": "text",
@@ -156,7 +155,7 @@ class KnowledgeScreen(FactList):
             said = f"{len(near.found) - far} near{f', {far} far' if far else ''} {total}"
             if near.by == "words":
                 said = f"{len(near.found)} nearest {total}, by words"
-            self.query_one(TitleBar).set_right(said)
+            self.say_counts(said)
             self.query_one(FilterBar).say(near.fix if near.fix and len(near.note) > ROOM else near.note, "warn")
 
     def _is_near(self, away: float) -> bool:
@@ -415,10 +414,6 @@ class KnowledgeScreen(FactList):
             self.table.clear_selection()
 
         self.confirm(f"Merge {counted(len(rows), 'fact')} into one", blocks, merge, opened_by=self.key_of("merge"))
-
-    def do_next_list(self) -> None:
-        """To the journal."""
-        self.console.go("journal")
 
     def _row_to_edit(self) -> Entry:
         row = super()._row_to_edit()

@@ -87,7 +87,6 @@ class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
     """Who sees what."""
 
     SCREEN = "scopes"
-    BEHIND = "items"
     TELLS_GONE = False  # what was moved goes to another row, and that is said
     EMPTY = "No items, and no chat is known yet."
     HELP = (
@@ -269,10 +268,6 @@ class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
         if row.scope is None:
             return []
         return [item.id for item in self.ws.items.all() if _in(item, row.scope.scope)]
-
-    def do_next_list(self) -> None:
-        """Back to the items."""
-        self.console.go("items")
 
 
 def asker_name(audience: Audience) -> str:

@@ -294,7 +294,6 @@ class SessionsScreen(FoundScreen["SessionInfo"], Consolidating, PartsScreen["Ses
     """Transcripts."""
 
     SCREEN = "sessions"
-    NEXT = "notes"
     EMPTY = "No conversations here yet."
     HELP = (
         "The agent's conversations. Signs: ! hidden from the agent or damaged, ~ a turn is in flight, = imported. In "

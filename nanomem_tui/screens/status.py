@@ -289,10 +289,6 @@ class StatusScreen(WorkspaceScreen[Part]):
         store = self.ws.store
         return _saving(status, self.console.state.degraded, waiting_words(store.dirty, store.only_exports_wait))
 
-    def do_next_list(self) -> None:
-        """What the memory looks like over time."""
-        self.console.go("pictures")
-
     async def do_mend(self) -> None:
         """Put right what the doctor can, after a look at it and a backup."""
         await ask_to_repair(self)
@@ -564,7 +560,6 @@ class PicturesScreen(WorkspaceScreen[Picture]):
     """The pictures of one memory."""
 
     SCREEN = "pictures"
-    BEHIND = "status"
     FLASHES = False
     HELP = "What the memory looks like over time and by kind. Each picture says in a sentence what it comes to."
     FILTER_FIELDS: ClassVar[Mapping[str, Kind]] = {"name": "text"}
@@ -613,7 +608,3 @@ class PicturesScreen(WorkspaceScreen[Picture]):
             self.query_one(PicturePane).show_picture(detail)
         elif isinstance(detail, Document):
             self.query_one(PicturePane).show_picture(None)
-
-    def do_next_list(self) -> None:
-        """Back to the health of every part."""
-        self.console.go("status")

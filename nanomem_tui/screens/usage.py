@@ -12,7 +12,7 @@ from nanomem_tui.core.text import counted
 from nanomem_tui.memory.facts.usage import BY, By, UsageRow, UsageSum, sum_rows
 from nanomem_tui.memory.filters import Kind
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import MOST, bars, fitting_bars, legend, meter, stacked
 from nanomem_tui.widgets.text_view import Block, Body, Field, Heading, Line, Preview, Spans, lay_out
@@ -171,7 +171,6 @@ class UsageScreen(WorkspaceScreen[Counted]):
     """What language models used."""
 
     SCREEN = "usage"
-    BEHIND = "knowledge"
     FLASHES = False  # the sums of another grouping are other rows
     EMPTY = "No use of tokens is known: no Dream asked a model, no agent counts its calls, nothing was imported."
     HELP = (
@@ -282,7 +281,7 @@ class UsageScreen(WorkspaceScreen[Counted]):
         parts = [counted(len(self.table.rows), self._by if self._by != "origin" else "owner")]
         parts += [f"{one.total_tokens:,} tokens", cost]
         if self._counted:
-            self.query_one(TitleBar).set_right(" · ".join(parts))
+            self.say_counts(" · ".join(parts))
 
     # The detail
 
@@ -335,7 +334,3 @@ class UsageScreen(WorkspaceScreen[Counted]):
         self.table.set_columns(self.columns())
         self._make_view()
         self.refresh_detail()
-
-    def do_next_list(self) -> None:
-        """Back to facts."""
-        self.console.go("knowledge")

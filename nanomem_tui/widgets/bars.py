@@ -22,14 +22,14 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
-from nanomem_tui.actions import SCREENS, Context, actions_on, key_text, keys_of
+from nanomem_tui.actions import BY_NAME, SCREENS, Context, actions_on, key_text, keys_of
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
+from nanomem_tui.tabs import TABS, tab_of
 from nanomem_tui.widgets.key_queue import moved_keys
 from nanomem_tui.widgets.text_view import Span
-from nanomem_tui.widgets.theme import ASCII, glyphs, joined
+from nanomem_tui.widgets.theme import glyphs, joined
 
-SHORT = 6  # cells of the name of a screen with its key, where there is no room for all of it
 TONES = ("here", "dim", "key", "good", "warn", "bad")
 
 
@@ -82,47 +82,28 @@ class LineBar(Widget):
 
 
 class TitleBar(LineBar):
-    """The screens with their keys, the one shown standing out, and on the right what the list holds."""
+    """The tabs with their digits, the one shown standing out."""
 
     def __init__(self, screen: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._shown = screen
-        self._right: tuple[str, str] = ("", "")
-
-    def set_right(self, text: str, tone: str = "") -> None:
-        """Say `text` at the right edge: totals, selection, order."""
-        said = one_line(text)
-        self._right = (said.replace("·", "-") if glyphs(self) is ASCII else said, tone)
-        self.fit()
 
     def fit(self) -> None:
-        """All screens where they fit, close together, with short names or by their keys if need be, else only this one;
-        a screen without a key of its own stands after them."""
-        text, tone = self._right
-        moved = moved_keys(self)
-        tabs = [
-            (
-                f" {key_text(keys_of(action, moved)[0])} {action.label}",
-                "here" if action.name == f"go_{self._shown}" else "dim",
-            )
-            for action in actions_on(self._shown, "go")
-        ]
-        if all(tone != "here" for _, tone in tabs):
-            tabs.append((f" {SCREENS.get(self._shown, self._shown)}", "here"))
-        roomy = [(f"{tab} ", of) for tab, of in tabs]
-        close = [(f"{tab} " if of == "here" else tab, of) for tab, of in tabs]
-        short = [(tab if of == "here" else tab[:SHORT].rstrip(), of) for tab, of in close]
-        keys = [(tab if of == "here" else f" {tab.split()[0]}", of) for tab, of in close]
-        shown, used = roomy, 0
-        for shown in (roomy, close, short, keys, [tab for tab in close if tab[1] == "here"]):
-            used = sum(cell_width(tab) for tab, _ in shown) + cell_width(text)
-            if used + 2 <= self.size.width:
-                break
-        else:
-            room = self.size.width - 1 - sum(cell_width(tab) for tab, _ in shown)
-            text = one_line(text, max(room, 1))
-            used = self.size.width - 1 - room + cell_width(text)
-        self.set_parts([*shown, (" " * max(self.size.width - used - 1, 1), ""), (text, tone)])
+        """All tabs by name, with room between them where there is some; a screen of no tab stands after them. Where
+        they do not fit, the others by their digits alone."""
+        moved, here = moved_keys(self), tab_of(self._shown)
+        tabs = []
+        for tab in TABS:
+            key = key_text(keys_of(BY_NAME[f"go_{tab.lists[0].screen}"], moved)[0])
+            tabs.append((key, tab.title, "here" if tab is here else "dim"))
+        if here is None:
+            tabs.append(("U", SCREENS.get(self._shown, self._shown), "here"))
+        named = [(f" {key} {title} " if tone == "here" else f" {key} {title}", tone) for key, title, tone in tabs]
+        short = [part if part[1] == "here" else (f" {tab[0]}", "dim") for part, tab in zip(named, tabs, strict=True)]
+        roomy = [(f" {text.strip()}  ", tone) for text, tone in named]
+        ways = (roomy, named, short)
+        fits = (way for way in ways if sum(cell_width(text) for text, _ in way) <= self.size.width)
+        self.set_parts(next(fits, short))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +165,7 @@ def status_parts(status: Status) -> list[Span]:
     if status.busy:
         parts.append((status.busy, "warn"))
     if status.problems:
-        way = "" if status.at_problems else ": press 0"
+        way = "" if status.at_problems else ": press 9"
         parts.append((f"{counted(status.problems, 'problem')}{way}", "warn"))
     if status.inbox:
         parts.append((f"{status.inbox:,} in the inbox", "warn"))

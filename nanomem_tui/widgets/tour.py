@@ -37,7 +37,7 @@ FIRST = (
     Step(
         (
             "Welcome. Nothing done here is lost: {undo} takes it back, {ledger} shows every change.",
-            "{go_items} what it believes · {go_dream} Dreams · {go_recall} why it recalls · {go_inbox} what wants you",
+            "{go_items} what it remembers · {go_dream} Dreams · {go_recall} why it recalls · {go_inbox} what needs you",
             "{filter} finds as you type · {open} opens, {back} goes back · {cursor_down} {cursor_up} move",
             "{edit} edits · {toggle} switches off · {delete} deletes · {select} selects · {copy} copies",
             "{help} the keys of a screen · {palette} every command by name · {back} puts this away",
@@ -48,7 +48,7 @@ WALK = (
     Step(
         (
             "This memory is made up, and gone when you leave: try anything. Step {step}.",
-            "{go_inbox} shows all that wants a person, the most dangerous first.",
+            "{go_inbox} shows what needs your decision, the most dangerous first.",
             "{back} puts these lines away; {palette} and the word tour brings them back.",
         ),
         ("go_inbox",),
@@ -81,7 +81,7 @@ WALK = (
     Step(
         (
             "And one thing that was said in one chat is known in all. Step {step}.",
-            "{go_items}, then {next_list}: who sees what, and what leaks. {split} gives a memory its own place.",
+            "{go_items}, then {previous_list}: who sees what, and what leaks. {split} gives a memory its own place.",
         ),
         ("scopes split", "items split", "inbox split"),
     ),

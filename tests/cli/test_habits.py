@@ -17,7 +17,7 @@ def test_anything_is_found_by_a_part_of_it(boats, run):
     found = run("find", "boat", "--json").json
     assert [place["title"] for place in found["places"]] == ["the boat is red", "the boat is green"]
     assert found["places"][0]["screen"] == "items"
-    assert run("find", "ledger").out.splitlines()[1].split() == ["screen", "ledger", "Ledger"]
+    assert run("find", "ledger").out.splitlines()[1].split() == ["screen", "ledger", "History"]
     assert run("find", "boat", "--in", "session").out == "Nothing found.\n"
     assert "this is similar" in run("find", "greem").err
     assert run("find").code == 2

@@ -103,6 +103,8 @@ class Console:
 
 
 NAMES = {
+    "]": "right_square_bracket",
+    "[": "left_square_bracket",
     " ": "space",
     "/": "slash",
     ":": "colon",

@@ -31,7 +31,7 @@ def test_every_screen_has_its_place():
 
 @pytest.mark.slow
 async def test_a_key_shows_a_screen_and_1_comes_back_to_the_same_row(demo):
-    keys = {"2": "lessons", "3": "sessions", "4": "wal", "5": "dream", "0": "status", "U": "ledger"}
+    keys = {"2": "lessons", "3": "sessions", "4": "wal", "5": "dream", "9": "status", "U": "ledger"}
     async with console(demo, "items") as on:
         await on.press("j", "j")
         at = on.screen.table.cursor_id
@@ -188,7 +188,7 @@ async def test_the_palette_does_what_is_chosen_by_name(demo):
 async def test_help_names_the_keys_of_the_screen_and_why_one_cannot_be_used(demo):
     async with console(demo, "items", (120, 60)) as on:
         await on.press("question_mark")
-        await on.shows("Keys of Items", "Make one item", "select two or more rows first")
+        await on.shows("Keys of Memory", "Make one item", "select two or more rows first")
         await on.press("escape")
         assert on.app.screen is on.screen
 
@@ -218,7 +218,7 @@ async def test_every_place_that_names_a_key_names_the_one_in_force(demo):
     async with app.run_test(size=(200, 60), notifications=True) as pilot:
         await app.settled()
         on = Console(app, pilot)
-        await on.shows("f2 Lessons", " f6 delete", " f4 scopes")
+        await on.shows("f2 Lessons", " f6 delete", " f4 next list")
         assert "2 Lessons" not in on.text.replace("f2 Lessons", "")
         await on.press("question_mark")
         help_text = on.app.screen.query_one(Preview).document.plain()
@@ -301,8 +301,8 @@ async def test_an_action_that_fails_unexpectedly_is_said_in_words_and_the_consol
 async def test_the_palette_shows_first_what_is_called_so_itself(demo):
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
-        await on.type("pict")
-        await on.shows("Status: pictures")
+        await on.type("chart")
+        await on.shows("Charts")
         await on.press("enter")
         await on.until(lambda: on.screen.SCREEN == "pictures")
 
@@ -312,13 +312,13 @@ async def test_the_palette_goes_to_the_screen_of_what_is_chosen(demo):
     async with console(demo, "items", (100, 30)) as on:
         await on.press("ctrl+p")
         await on.type("find in all")
-        await on.shows("Sessions: find in all", "3 F", "Notes: find in all", "3 l F")
+        await on.shows("Sessions: find in all", "3 F", "Notes: find in all", "3 ] ] ] F")
         await on.press("enter")
         await on.shows("Find in all transcripts")
         assert on.screen.SCREEN == "sessions"
         await on.press("escape", "ctrl+p")
         await on.type("kind")
-        await on.shows("Items: kind, scope", "1 i")
+        await on.shows("Memory: kind, scope", "1 i")
         await on.press("enter")
         await on.shows("Kind, importance and scope of")
         assert on.screen.SCREEN == "items"

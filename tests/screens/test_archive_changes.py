@@ -185,4 +185,4 @@ async def test_the_number_of_a_summary_is_shown_whole(agent):
         file.write_bytes(dump_entry(said[0]))
         await on.press("f5")
         await on.until(lambda: "12345678" not in on.text)
-        assert on.text.splitlines()[1].startswith(" " * 9 + "# ")
+        assert on.text.splitlines()[2].startswith("│" + " " * 9 + "# ")

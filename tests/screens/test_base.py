@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from textual.app import App
 from nanomem_tui.actions import Context
 from nanomem_tui.core.errors import CorruptDatabase
 from nanomem_tui.screens.base.list_screen import ListDetailScreen
-from nanomem_tui.widgets.bars import ActionFooter, LineInput, TitleBar
+from nanomem_tui.widgets.bars import ActionFooter, LineInput
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.text_view import Body, Document, Field, Preview
 
@@ -93,7 +92,7 @@ class ThingsApp(App[None]):
 
     @property
     def totals(self):
-        return re.sub(r"^.*? 0( Status| Sta)? +", "", self.things.query_one(TitleBar).text).strip()
+        return self.things.counts
 
 
 async def settle(pilot):

@@ -39,7 +39,7 @@ def workspace(tmp_path):
 
 
 async def at_the_line(on):
-    await on.press("l")
+    await on.press("1", "]", "]")
     await on.at("USER.md")
     await on.press("b")
     await on.until(lambda: any(ALLERGY in row.text for row in on.screen.table.rows))

@@ -91,8 +91,12 @@ def test_what_a_terminal_sends_in_one_burst_is_saved(demo, screen, opens, title,
 
 def _go_to(terminal, screen):
     terminal.shows("q quit", "45")
-    for keys, words in {"lessons": [("2", "Lessons")], "files": [("5", "Dream"), ("l", "Files")],
-                        "knowledge": [("7", "Knowledge")]}.get(screen, []):  # fmt: skip
+    ways = {
+        "lessons": [("2", "Reflections")],
+        "knowledge": [("]", "3 facts")],
+        "files": [("]", "3 facts"), ("]", "who the agent is")],
+    }
+    for keys, words in ways.get(screen, []):
         terminal.press(keys, words, "q quit")
 
 
@@ -128,9 +132,9 @@ async def test_a_command_and_a_move_in_its_list_in_one_go(demo):
         burst(on, ":filters", "enter")
         await on.shows("No filter of this screen has a name")
         await on.press("escape", "colon")
-        burst(on, "tiers:", "down")
+        burst(on, "work:", "down")
         await on.until(lambda: on.app.screen.query_one("LineTable").cursor == 1, "the cursor is on the second")
-        assert "Tiers: lifecycle" in on.text
+        assert "Work: " in on.text
 
 
 async def test_a_place_is_what_was_typed_however_long_it_is_looked_for(demo, monkeypatch):

@@ -43,8 +43,8 @@ async def at_german(on):
 
 
 async def test_both_stand_side_by_side_with_their_origin_and_what_an_agent_gets(home):
-    async with console(home, "duplicates", (150, 40)) as on:
-        await on.press("l")
+    async with console(home, "duplicates", (156, 40)) as on:
+        await on.press("]")
         assert on.screen.SCREEN == "conflicts"
         await at_german(on)
         await on.shows("Reply in German", "Reply in French", "two scopes", "The older", "The newer", "given as")
@@ -56,7 +56,7 @@ async def test_a_small_screen_shows_the_list_then_both(home, size):
     async with console(home, "conflicts", size) as on:
         await on.shows("Older", "Newer")
         await on.press("enter")
-        await on.shows("The older")
+        await on.shows("The newer", "Reply in German")
 
 
 @pytest.mark.slow

@@ -217,9 +217,9 @@ async def test_no_dream_while_the_agent_dreams(demo, monkeypatch):
 
 
 @pytest.mark.slow
-async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo):
+async def test_the_memory_files_are_two_keys_away_and_edited_with_one_commit(demo):
     async with console(demo, "dream") as on:
-        await on.press("l")
+        await on.press("1", "]", "]")
         assert on.ids == ["SOUL.md", "USER.md", "memory/MEMORY.md"]
         await on.at("USER.md")
         await on.shows("Mira Lindqvist")
@@ -227,7 +227,7 @@ async def test_the_memory_files_are_a_key_away_and_edited_with_one_commit(demo):
         await on.type("- Likes long walks")
         await on.press("ctrl+s")
         await on.until(lambda: "Likes long walks" in user(demo))
-        await on.press("l")
+        await on.press("5")
         await on.until(lambda: on.screen.SCREEN == "dream" and on.screen.table.rows[0].actor == "human")
         await on.press("u")
         await on.until(lambda: "Likes long walks" not in user(demo))

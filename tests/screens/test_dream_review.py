@@ -96,7 +96,7 @@ async def test_open_edits_wait_in_the_inbox(home):
     async with console(home, "dream") as on:
         await on.press("T", "+", "r", "y")
         await on.shows(f"{EDITS - 1} edits in the inbox")
-        await on.press("9")
+        await on.press("7")
         await on.until(lambda: on.screen.SCREEN == "inbox" and len(on.ids) == EDITS - 1)
 
 

@@ -38,7 +38,7 @@ def asks_a_model(monkeypatch):
 @pytest.mark.slow
 async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(home, monkeypatch):
     asks_a_model(monkeypatch)
-    async with console(home, "dream", (200, 60)) as on:
+    async with console(home, "dream", (210, 60)) as on:
         assert "Tokens" not in on.text
         await on.press("r", "y")
         await on.shows("Refused", "Tokens", "Cost", "2,345", "0.0123", "rules", "1 edit in the inbox")
@@ -54,7 +54,7 @@ async def test_a_dream_of_ours_shows_what_it_took_and_what_was_not_made(home, mo
 
 
 async def test_dreams_of_the_agent_have_none_of_it(home):
-    async with console(home, "dream", (200, 60)) as on:
+    async with console(home, "dream", (210, 60)) as on:
         assert not any(title in on.text for title in ("Tokens", "Cost", "Refused", "dreamer"))
 
 

@@ -75,7 +75,7 @@ def test_an_answer_of_the_terminal_presses_no_key(demo):
         console.wait_for("compact")
         console.send("\x1b[?64;1;2;6;21c\x1b]11;rgb:1e1e/dede/cece\x07\x1bP>|tmux 3.4\x1b\\")
         console.send("?")
-        console.wait_for("Keys of Items")
+        console.wait_for("Keys of Memory")
         console.send("\x1b[?1;2c")
         console.send("\x1b")
         console.wait_for("45")

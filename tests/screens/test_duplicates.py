@@ -43,7 +43,7 @@ async def at_first(on, grade):
 
 async def test_the_members_stand_side_by_side_with_what_differs(home):
     async with console(home, "inbox", (150, 40)) as on:
-        await on.press("l")
+        await on.press("]")
         assert on.screen.SCREEN == "duplicates"
         assert grades(on) == ["same", "same", "scopes", "near"]
         await on.shows("3 items:", "1 of 3", "proposed to stay", "2 of 3", "says the same", "sure: the same")

@@ -25,7 +25,7 @@ def boats(tmp_path):
 async def test_typing_finds_anything_and_enter_goes_there(boats):
     async with console(boats, "items", (80, 24)) as on:
         await on.press("J")
-        await on.shows("Jump to anything", "Ledger")
+        await on.shows("Jump to anything", "Facts")
         await on.type("brief")
         await on.shows("be brief", "1 found")
         await on.press("enter")

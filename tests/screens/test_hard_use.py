@@ -96,9 +96,9 @@ async def test_without_colour_what_is_chosen_is_marked_with_signs(workspace, mon
     async with console(workspace, "items", (80, 24)) as on:
         await on.press("space")
         lines = on.text.splitlines()
-        assert lines[2].startswith(" ●")
-        assert lines[3].startswith("▸")
-        assert lines[4][2] == "-"
+        assert lines[3].startswith("│ ●")
+        assert lines[4].startswith("│▸")
+        assert lines[5][3] == "-"
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ async def test_what_waits_is_counted_and_a_key_away(held):
     async with console(held, "items", (80, 24)) as on:
         assert "held_1" not in on.ids, "it is in no list of what is remembered"
         await on.until(lambda: "3 in the inbox" in bar(on))
-        await on.press("9")
+        await on.press("7")
         assert on.screen.SCREEN == "inbox"
         assert set(on.ids) == {"held_1", "held_2", "lesson_held"}
         assert "it orders" in on.text
@@ -68,7 +68,7 @@ async def test_what_somebody_asked_to_forget_goes_by_the_same_keys(demo):
         assert key not in on.ids
         await on.press("u")
         await on.until(lambda: key in on.ids)
-        await on.press("9")
+        await on.press("7")
         await on.until(lambda: on.ids == [proposal])
 
 
@@ -92,7 +92,7 @@ async def test_one_key_accepts_and_undo_puts_it_back(held):
         assert "held_1" in on.ids
         await on.press("u")
         await on.until(lambda: "held_1" not in on.ids, "what waits again is in no list of items")
-        await on.press("9")
+        await on.press("7")
         await on.until(lambda: "held_1" in on.ids)
     assert not recalled(held, "held_1")
 

@@ -58,7 +58,7 @@ async def test_columns_leave_as_the_width_shrinks(demo):
         assert all(title in on.text for title in ("Kind", "Scope", "Hits", "Age"))
         await on.resize(62, 24)
         assert "Age" in on.text
-        assert "Scope" not in on.text
+        assert "Scope " not in on.text.replace("Scopes", "")
 
 
 @pytest.mark.slow
@@ -399,7 +399,7 @@ async def test_long_and_wide_texts_keep_the_columns_straight(demo):
     async with console(demo, "items", (80, 24)) as on:
         from rich.cells import cell_len
 
-        rows = on.text.split("\n")[2:6]
+        rows = on.text.split("\n")[3:7]
         assert all(cell_len(row) <= 80 for row in rows)
         assert all("fact" in row for row in rows)
 

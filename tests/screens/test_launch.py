@@ -154,7 +154,7 @@ def test_a_stop_gives_the_terminal_back_and_going_on_takes_it_again(demo):
 
 def test_a_stop_during_the_start_waits_for_the_app(demo):
     with start(demo) as console:
-        console.wait_for("Items")
+        console.wait_for("Memory")
         console.signal(signal.SIGTSTP)
         console.wait_for(FOOTER)
         console.send("q")

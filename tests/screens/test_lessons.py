@@ -17,7 +17,7 @@ from tests.screens.console import console
 
 
 async def test_each_lesson_shows_when_what_and_how_sure(demo):
-    async with console(demo, "lessons", (110, 30)) as on:
+    async with console(demo, "lessons", (120, 36)) as on:
         row = on.screen.table.cursor_row
         await on.shows("When", "Do", "Sure", row.trigger[:10])
         await on.press("enter")
@@ -29,7 +29,7 @@ async def test_a_lesson_is_shown_while_its_history_cannot_be_read(demo, monkeypa
         raise StoreError("PostgreSQL does not answer", "PostgreSQL memory at 127.0.0.1", "see that it runs")
 
     monkeypatch.setattr(Lessons, "history", away)
-    async with console(demo, "lessons", (110, 30)) as on:
+    async with console(demo, "lessons", (120, 36)) as on:
         await on.press("enter")
         await on.shows("of 10 now", "learned", "It cannot be read now: PostgreSQL")
 

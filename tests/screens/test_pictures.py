@@ -7,14 +7,14 @@ from tests.screens.console import console
 
 
 @pytest.mark.slow
-async def test_the_pictures_stand_behind_status(demo):
+async def test_the_charts_are_a_list_of_system(demo):
     async with console(demo, "status") as on:
-        await on.press("l")
+        await on.press("[")
         await on.until(lambda: on.screen.SCREEN == "pictures" and len(on.ids) == len(PICTURES), "all pictures")
         await on.shows("Growth by kind", "items;", "Duplicates")
         await on.at("unused")
         await on.shows("enabled items were never recalled", "never")
-        await on.press("l")
+        await on.press("]")
         await on.until(lambda: on.screen.SCREEN == "status")
 
 

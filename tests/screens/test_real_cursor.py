@@ -22,7 +22,7 @@ async def test_it_is_on_the_current_row_wherever_the_keys_go(demo):
     async with console(demo, "items", (80, 24)) as on:
         for key in ("j", "j", "ctrl+d", "G", "k", "g", "space", "x", "s", "2", "j", "5", "1"):
             await on.press(key)
-            assert (on.app.cursor_position.x, on.app.cursor_position.y) == (0, line_of_mark(on)), key
+            assert (on.app.cursor_position.x, on.app.cursor_position.y) == (1, line_of_mark(on)), key
         await on.press("j", "?")
         help_at = on.app.cursor_position
         assert help_at.x > 0
@@ -70,12 +70,12 @@ def test_a_terminal_has_it_there_for_a_few_bytes(tmp_path, thin):
         if "Welcome" in terminal.text:
             terminal.type("\x1b")
             terminal.hides("Welcome")
-        terminal.until(lambda: _row_of_cursor(terminal).startswith(MARK), "the cursor is on the first row")
+        terminal.until(lambda: _row_of_cursor(terminal).startswith(f"│{MARK}"), "the cursor is on the first row")
         for _ in range(5):
             at, before = terminal._screen.cursor.y, len(terminal.raw)
             terminal.type("j")
             terminal.until(lambda at=at: terminal._screen.cursor.y == at + 1, "the cursor is on the next row")
-            assert _row_of_cursor(terminal).startswith(MARK)
+            assert _row_of_cursor(terminal).startswith(f"│{MARK}")
             while terminal.read(0.2):
                 pass
             written = terminal.raw[before:].removesuffix(b"\x1b[?2026l")

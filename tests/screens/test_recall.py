@@ -77,7 +77,7 @@ async def test_before_a_message_it_says_how_to_type_one(demo):
     async with console(demo, "recall") as on:
         assert "Type / and a message" in on.text
         assert on.screen.table.rows == []
-        assert "1 Items" in on.text
+        assert "1 Memory" in on.text
         assert "6 Recall" in on.text
 
 
@@ -177,7 +177,7 @@ async def test_without_box_signs_the_bars_are_ascii(demo):
         on.app.ascii_only = True
         on.screen.table.set_columns(on.screen.columns())
         await ask(on, "window seats")
-        rows = [line for line in on.text.splitlines() if "window seats" in line and line.startswith(">")]
+        rows = [line for line in on.text.splitlines() if "window seats" in line and line.startswith(("│>", "|>"))]
         assert "@@@@@@" in rows[0]
 
 
@@ -324,9 +324,9 @@ async def test_turning_a_weight_ranks_again_and_reset_brings_the_profile_back(de
         await on.press("R")
         assert [row.hit.score for row in on.screen.table.rows[:2]] == pytest.approx(before)
         assert "was" not in on.text.splitlines()[2]
-        await on.press("right_square_bracket", "greater_than_sign")
+        await on.press("number_sign", "greater_than_sign")
         assert "[recency 0.025* was 0.020]" in on.text
-        await on.press("left_square_bracket")
+        await on.press("at")
         assert "[importance 0.020]" in on.text
 
 

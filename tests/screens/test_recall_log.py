@@ -22,9 +22,9 @@ def turn(workspace, text="which window seat on the flight?"):
 
 async def test_before_a_turn_the_log_says_when_it_begins(tmp_path):
     async with console(make_home(tmp_path), "recall") as on:
-        await on.press("l")
+        await on.press("]")
         assert "No turn yet" in on.text
-        await on.press("l")
+        await on.press("]")
         assert on.screen.SCREEN == "recall"
 
 
@@ -32,7 +32,7 @@ async def test_a_turn_leads_to_its_items_and_an_item_to_its_turns(demo):
     key = turn(demo)
     turn(demo, "zzz")
     async with console(demo, "recall") as on:
-        await on.press("l")
+        await on.press("]")
         assert len(on.ids) == 3, "with the one of the demonstration"
         await on.at(key)
         await on.press("enter", "enter")

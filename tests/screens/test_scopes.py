@@ -26,7 +26,7 @@ def home(tmp_path):
 
 async def test_what_leaks_comes_first_then_scopes_then_who_asks(home):
     async with console(home, "items") as on:
-        await on.press("l")
+        await on.press("[")
         await on.until(lambda: on.screen.SCREEN == "scopes" and len(on.ids) > 8, "the rows")
         assert on.ids[0] == "names:told"
         await on.shows("It names the person telegram:@Ana; every chat sees it.", "belongs to", "telegram:@Ana")
@@ -36,7 +36,7 @@ async def test_what_leaks_comes_first_then_scopes_then_who_asks(home):
         await on.shows("Through which layer", "needle tea", "needle plan")
         assert "\x1b" not in on.text
         assert "\u202e" not in on.text
-        await on.press("l")
+        await on.press("]")
         await on.until(lambda: on.screen.SCREEN == "items")
 
 
@@ -144,7 +144,7 @@ async def test_in_the_inbox_a_leak_is_taken_where_it_belongs_by_two_keys(home):
         await on.at("leak:told")
         await on.press("plus")
         await on.until(lambda: "leak:told" not in on.ids)
-        await on.press("1", "l")
+        await on.press("1", "[")
         await on.until(lambda: on.screen.SCREEN == "scopes" and on.screen.is_mounted and bool(on.screen.query("#list")))
         await on.until(lambda: len(on.ids) > 8)
         assert "names:told" not in on.ids

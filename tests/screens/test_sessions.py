@@ -117,9 +117,9 @@ async def test_search_finds_summaries_and_notes_too(demo):
 @pytest.mark.slow
 async def test_notes_and_archive_are_a_key_away_and_searched(demo):
     async with console(demo, "sessions") as on:
-        await on.press("l")
+        await on.press("[")
         await on.shows("Release notes drafted")
-        await on.press("l")
+        await on.press("3", "]")
         await on.until(lambda: on.screen.SCREEN == "archive")
         await on.app.settled()
         total = len(on.ids)
@@ -129,7 +129,7 @@ async def test_notes_and_archive_are_a_key_away_and_searched(demo):
         await on.type("dreamt:no")
         await on.press("enter")
         assert 0 < len(on.ids) < total
-        await on.press("escape", "l")
+        await on.press("escape", "escape")
         assert on.screen.SCREEN == "sessions"
 
 

@@ -83,7 +83,7 @@ async def test_a_line_that_the_doctor_takes_away_was_not_deleted(tmp_path, monke
 @pytest.mark.slow
 async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo):
     async with console(demo, "items") as on:
-        await on.press("x", "0")
+        await on.press("x", "9")
         await on.until(lambda: "1 to checkpoint" in said(on).get("Saving", ""))
         await on.press("ctrl+s")
         await on.shows("Saved 1 change, 0 rows in")
@@ -96,7 +96,7 @@ async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_to
     async with console(demo, "lessons") as on:
         lessons = demo / "memory" / "LESSONS.jsonl"
         before = lessons.read_bytes()
-        await on.press("x", "0")
+        await on.press("x", "9")
 
         def says(words):
             bar = on.screen.query_one(StatusBar).text
@@ -144,7 +144,7 @@ async def test_what_a_save_mended_is_no_longer_listed_not_even_as_a_finding_of_t
         await on.press("D")
         await on.shows("The doctor found")
         await on.until(lambda: any(row.name.startswith("memory/LESSONS.jsonl") for row in on.screen.table.rows))
-        await on.press("2", "x", "0", "ctrl+s")
+        await on.press("2", "x", "9", "ctrl+s")
         await on.until(lambda: "Saving" in said(on) and said(on)["Saving"].startswith("all saved"))
         await on.until(lambda: not any(row.name.startswith("memory/LESSONS.jsonl") for row in on.screen.table.rows))
         assert any(row.name.startswith("sessions/") for row in on.screen.table.rows), "the rest is as it was"

@@ -81,7 +81,7 @@ async def test_a_section_that_is_wrapped_stays_right_of_its_line(home):
         await on.press("tab", "n", "enter")
         await on.until(lambda: on.text.count("保持网站在线") == 9)
         wrapped = next(line for line in reversed(on.text.split("\n")) if "保持网站在线" in line)
-        assert wrapped.startswith(" " * 12)
+        assert wrapped.startswith("│" + " " * 12)
 
 
 async def test_a_filter_of_the_kinds_says_how_many_it_lets_through(home):

@@ -10,7 +10,7 @@ from nanomem_tui.core.operations import new_key, new_operation
 from nanomem_tui.store.database import operation_log
 from nanomem_tui.store.snapshot import change_of
 from nanomem_tui.store.values import Item
-from nanomem_tui.widgets.bars import LineInput, TitleBar
+from nanomem_tui.widgets.bars import LineInput
 from nanomem_tui.widgets.dialogs import SafeTextArea
 from nanomem_tui.widgets.theme import RowLine
 from tests.memory.test_inbox import hold
@@ -41,15 +41,15 @@ def put(ws, text):
 
 
 async def to_rules(on):
-    """Along the desks behind one key."""
+    """Along the lists of the tab."""
     for _ in range(4):
         if on.screen.SCREEN != "rules":
-            await on.press("l")
+            await on.press("]")
     assert on.screen.SCREEN == "rules"
 
 
 def title(on):
-    return on.screen.query_one(TitleBar).text
+    return on.screen.counts
 
 
 def at(on):
@@ -62,9 +62,9 @@ def words(on):
     return [row.text for row in on.screen.table.rows]
 
 
-async def test_nine_shows_all_that_wants_a_person_with_the_evidence(home):
+async def test_seven_shows_all_that_wants_a_person_with_the_evidence(home):
     async with console(home, "items") as on:
-        await on.press("9")
+        await on.press("7")
         await on.until(lambda: len(on.ids) == 7)
         assert [row.kind for row in on.screen.table.rows] == ["waiting", "duplicate", *["long"] * 5]
         await on.at("duplicate:tea")
@@ -151,7 +151,7 @@ async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(ho
         await to_rules(on)
         await on.until(lambda: len(on.ids) == 1)
         await on.shows("disable what is too long")
-        await on.press("9", "u")
+        await on.press("7", "u")
         await on.until(lambda: words(on) == before)
         await to_rules(on)
         await on.shows("No rules yet.")
@@ -239,7 +239,7 @@ async def test_random_keys_lose_nothing(home, seed):
             on.app.clear_notifications()
         for _ in range(4):
             await on.press("escape")
-        await on.press("9")
+        await on.press("7")
         for _ in range(60):
             if _stands(on):
                 await on.press("u")

@@ -15,6 +15,7 @@ import pytest
 from nanomem_tui.actions import ACTIONS, BY_NAME
 from nanomem_tui.cli.main import run
 from nanomem_tui.store.work.kinds import RECORD_KINDS
+from nanomem_tui.tabs import TABS
 from nanomem_tui.workspace import open_workspace
 from tests.screens.console import console
 
@@ -121,7 +122,7 @@ TOLD_ELSEWHERE = {
     "doctor": "tests/screens/test_status.py",
     "mend": "tests/screens/test_mending.py",
     "backup": "tests/screens/test_mending.py",
-    "next_list": "leads from list to list",
+    "next_part": "the next kind of records, the next file: tests/screens/test_tiers.py, test_dream_versions.py",
     "jump": "tests/screens/test_find.py",
     "workspaces": "both tell what together.py says: tests/screens/test_workspaces.py, tests/cli/test_workspaces.py",
     "last_turn": "both tell what memory/turns/traces.py says: tests/screens/test_recall.py and cli/test_turns.py",
@@ -131,8 +132,8 @@ TOLD_ELSEWHERE = {
 }
 LOOKS = frozenset(
     "source search_all blame follow dream_review versions asker reply_to context toggle_tier more_weight less_weight "
-    "why_not group_by by_meaning go_recall go_knowledge go_tiers go_status".split()
-)
+    "why_not group_by by_meaning ".split()
+) | {f"go_{one.screen}" for tab in TABS for one in tab.lists if f"go_{one.screen}" not in SHOWS}
 """Actions that change nothing and lead to something else than a list of rows."""
 
 

@@ -48,8 +48,8 @@ async def test_a_key_waits_for_the_rows_of_the_list_before_it(demo, monkeypatch)
         yield from read(screen)
 
     monkeypatch.setattr(FilesScreen, "load", slowly)
-    async with console(demo, "dream") as on:
-        at_once(on, "lje")
+    async with console(demo, "knowledge") as on:
+        at_once(on, "]je")
         await on.shows("Edit USER.md")
 
 

@@ -76,7 +76,7 @@ async def test_moves_cost_few_bytes_on_the_wire_and_fewer_compressed(demo, serve
 async def test_on_a_slow_link_keys_are_answered_and_none_is_lost(demo, server_of):
     fill(demo)
     async with server_of(demo) as server, login(server, **SLOW) as session:
-        await session.shows("Items")  # the first frame: the app is yet to come
+        await session.shows("Memory")  # the first frame: the app is yet to come
         session.send("jjx")
         await session.shows("undoes it")
         await session.quiet(1.0)
@@ -104,7 +104,7 @@ async def test_reload_paints_everything_for_who_was_written_over(demo, server_of
         before = len(session.output)
         await session.press("\x1b[15~", quiet=0.5)
         shown = session.text(before)
-        assert "Items" in shown
+        assert "Memory" in shown
         assert READY in shown
         assert "q quit" in shown or "? help" in shown, shown
 
@@ -138,7 +138,7 @@ async def test_a_connection_that_drops_loses_nothing_and_leaves_no_process(demo,
 async def test_a_connection_that_drops_during_the_start_leaves_no_process(demo, server_of):
     before = enabled(demo)
     async with server_of(demo) as server, login(server) as session:
-        await session.shows("Items")
+        await session.shows("Memory")
         session.link.cut()
         await session.until(lambda: session.status is not None)
         assert session.status == 129

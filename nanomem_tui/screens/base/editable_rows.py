@@ -266,10 +266,6 @@ class EditableRowsScreen(WorkspaceScreen[Row], Generic[Row]):
         ]
         return blocks + _more(len(rows))
 
-    def do_next_list(self) -> None:
-        """To what waits in the inbox."""
-        self.console.go("inbox")
-
     def do_injected(self) -> None:
         """The real turns that were given the row at the cursor, or that saved it."""
         row = self.table.cursor_row

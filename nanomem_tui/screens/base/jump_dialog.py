@@ -393,7 +393,7 @@ def _workspace_detail(row: Summary, *, read: bool) -> Document:
     saved = f"last checkpoint {format_time(row.saved_at)}" if row.saved_at else "no checkpoint yet"
     waiting = f"{row.dirty:,} to checkpoint, " if row.dirty else ""
     runs = f"runs ({row.what})" if row.running else "does not run"
-    wrong = [Field("wrong", f"{counted(row.problems, 'problem')}: 0 shows them there")] if row.problems else []
+    wrong = [Field("wrong", f"{counted(row.problems, 'problem')}: 9 shows them there")] if row.problems else []
     return Document((
         Field("agent", f"{row.agent}, {row.release}, {runs}"), *fields,
         Field("holds", f"{', '.join(counts)}; {row.inbox or 0:,} in the inbox"),

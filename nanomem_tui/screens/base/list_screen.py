@@ -30,16 +30,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from nanomem_tui.actions import BY_NAME, Context, first_key
+from nanomem_tui.actions import BY_NAME, SCREENS, Context, first_key
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, rank_matches, unknown_value
+from nanomem_tui.tabs import tab_of
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.key_queue import moved_keys, screen_bindings
@@ -248,6 +250,10 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     TELLS_GONE: ClassVar[bool] = True  # whether it is said, too, that the row at the cursor went away
     EACH_PAGE: ClassVar[bool] = False  # whether the first load shows each of its pages, not the first alone
     HELP: ClassVar[str] = ""
+    counts = ""
+    """What is said at the lower edge of the list: how many rows there are, what is selected, the order."""
+    DETAIL: ClassVar[str] = "Detail"
+    """The name of the pane beside the list."""
     TELLS_BENEATH: ClassVar[bool] = False  # whether a line beneath the list belongs to it: `beneath`
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")  # inherited, whatever CSS_PATH a subclass has
 
@@ -493,7 +499,7 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         if self._loading:
             parts.append("loading")
         parts += self.also_said()
-        self.query_one(TitleBar).set_right(" · ".join(parts))
+        self.say_counts(" · ".join(parts))
         self._say_problem()
         self.refresh_context()
 
@@ -652,15 +658,32 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         self.set_class(bool(getattr(self.app, "ascii_only", False)), "-ascii")
         self._class_by_size()  # while there is nothing in it that would be styled again
         yield TitleBar(self.SCREEN)
+        table, detail = self.make_table(), self.make_detail()
+        table.border_title, detail.border_title = self._list_title(), content(self.DETAIL)
         with Horizontal(id="panes"):
-            yield self.make_table()
-            yield self.make_detail()
+            yield table
+            yield detail
         yield RowLine()
         yield Static(id="too-small")
         yield FilterBar(self.filter_hint())
         yield TourBar()
         yield StatusBar()
         yield ActionFooter(self.SCREEN)
+
+    def _list_title(self) -> Content:
+        """The lists of this tab, the one shown standing out."""
+        tab = tab_of(self.SCREEN)
+        if tab is None or len(tab.lists) == 1:
+            return content(SCREENS.get(self.SCREEN, self.SCREEN) if tab is None else tab.lists[0].title)
+        between = " - " if self.has_class("-ascii") else " · "
+        parts = [(one.title, "bold underline" if one.screen == self.SCREEN else "dim") for one in tab.lists]
+        return Content(between).join([Content.styled(*part) for part in parts])
+
+    def say_counts(self, text: str) -> None:
+        """Say at the lower edge of the list what it holds: totals, what is selected, the order."""
+        said = one_line(text)
+        self.counts = said.replace("·", "-") if self.has_class("-ascii") else said
+        self.table.border_subtitle = content(self.counts)
 
     def on_mount(self) -> None:
         """Show the list and start to read."""

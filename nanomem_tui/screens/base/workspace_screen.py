@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from textual import on
 from textual.screen import ModalScreen, Screen
@@ -23,7 +23,8 @@ from nanomem_tui.screens.base.console import Console, Running, show_last_turn
 from nanomem_tui.screens.base.list_screen import ListDetailScreen, View
 from nanomem_tui.screens.registry import shared_action
 from nanomem_tui.store.files.user import Drafts
-from nanomem_tui.widgets.bars import say, say_error
+from nanomem_tui.tabs import list_after, tab_of
+from nanomem_tui.widgets.bars import FilterBar, say, say_error
 from nanomem_tui.widgets.key_queue import RowsToCome
 
 if TYPE_CHECKING:
@@ -90,9 +91,7 @@ class RowsBack(NamedTuple):
 
 
 class WorkspaceScreen(RowsToCome, ListDetailScreen[Row], Generic[Row]):
-    """A list-and-detail screen on the app's workspace. `BEHIND` is the screen that esc goes back to, if any."""
-
-    BEHIND: ClassVar[str] = ""
+    """A list-and-detail screen on the app's workspace."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,6 +136,14 @@ class WorkspaceScreen(RowsToCome, ListDetailScreen[Row], Generic[Row]):
         """Whether a key would meet no rows yet, or those of the filter or of the question before."""
         old = self._loading and (not self.table.rows or self._from_top)
         return not self.is_mounted or old or self.listing.view_to_come
+
+    def do_next_list(self) -> None:
+        """To the next list of this tab."""
+        self.console.go(list_after(self.SCREEN))
+
+    def do_previous_list(self) -> None:
+        """To the list before in this tab."""
+        self.console.go(list_after(self.SCREEN, -1))
 
     def workspace_context(self) -> Context:
         """Dirty, undo, agent: as the app last saw them."""
@@ -289,16 +296,19 @@ class WorkspaceScreen(RowsToCome, ListDetailScreen[Row], Generic[Row]):
         self.console.do_elsewhere(screen, name, row)
 
     def do_back(self) -> None:
-        """One step back; from the list, with nothing to clear, to the screen that this one stands behind."""
-        clear = not (self.table.selected or self.listing.filter.source or self._zoomed)
+        """One step back; from the list, with nothing to clear, to the first list of the tab."""
+        filtered = self.listing.filter.source or self.query_one(FilterBar).is_open
+        clear = not (self.table.selected or filtered or self._zoomed)
         if not (self._pane == "list" and clear and self.leave()):
             super().do_back()
 
     def leave(self) -> bool:
-        """Go back to the screen that this one stands behind; False where there is none."""
-        if self.BEHIND:
-            self.console.go(self.BEHIND)
-        return bool(self.BEHIND)
+        """Go back to the first list of this tab; False where this is the first."""
+        tab = tab_of(self.SCREEN)
+        first = tab.lists[0].screen if tab is not None else self.SCREEN
+        if first != self.SCREEN:
+            self.console.go(first)
+        return first != self.SCREEN
 
     # Work of minutes, beside the keys, with what it is at and a key that stops it
 

@@ -291,10 +291,6 @@ class BlameScreen(PartsScreen[BlamedLine]):
         elif isinstance(part, MessagePart):
             self._go_to_message(part.message)
 
-    def do_next_list(self) -> None:
-        """Back to the runs."""
-        self.console.go("dream")
-
     async def do_source(self) -> None:
         """To what was said; where that is not known, to the best entry."""
         row = self.table.cursor_row

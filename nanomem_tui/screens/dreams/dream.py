@@ -284,10 +284,6 @@ class DreamScreen(DiffScreen[Commit]):
 
     # Actions
 
-    def do_next_list(self) -> None:
-        """To the memory files themselves."""
-        self.console.go("files")
-
     def do_blame(self) -> None:
         """Who wrote the lines: of the file that the diff is at, else those that this commit wrote and that stand."""
         row = self.table.cursor_row

@@ -34,7 +34,7 @@ from nanomem_tui.screens.base.diffs import (
     usage_words,
 )
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.bars import TitleBar, say
+from nanomem_tui.widgets.bars import say
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.dialogs import ConfirmScreen, EditScreen
 from nanomem_tui.widgets.diff_view import FileDiff, diff_texts
@@ -307,7 +307,6 @@ class ReviewScreen(DiffScreen[Proposed]):
     """The edits that a dry run proposes."""
 
     SCREEN = "review"
-    BEHIND = "dream"
     FLASHES = False  # what changes here is what the person decides
     EMPTY = (
         "Nothing is proposed. T tries a Dream: what it would change is shown here, to accept or reject line by line."
@@ -391,7 +390,7 @@ class ReviewScreen(DiffScreen[Proposed]):
         if self._rows:
             shown, total = len(self.table.rows), len(self._rows)
             part = f"{shown:,} shown · " if shown != total else ""
-            self.query_one(TitleBar).set_right(f"{part}{decided(self._rows):,} of {total:,} decided")
+            self.say_counts(f"{part}{decided(self._rows):,} of {total:,} decided")
 
     # The detail
 

@@ -21,7 +21,6 @@ from nanomem_tui.screens.base.diffs import RevertPart, revert
 from nanomem_tui.screens.base.editable_rows import format_time
 from nanomem_tui.screens.base.list_screen import View
 from nanomem_tui.screens.base.workspace_screen import WorkspaceScreen
-from nanomem_tui.widgets.bars import TitleBar
 from nanomem_tui.widgets.columns import Column, aged
 from nanomem_tui.widgets.diff_view import MARKS, DiffLine, VersionLine, VersionView, diff_texts
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Spans
@@ -45,7 +44,6 @@ class VersionsScreen(WorkspaceScreen[SavedVersion]):
         """From the counting thread: the lines of the rows that are shown."""
 
     SCREEN = "versions"
-    BEHIND = "dream"
     FLASHES = False
     EMPTY = "No version of the memory files is kept yet. The first Dream, or the first edit here, begins it."
     HELP = (
@@ -159,7 +157,7 @@ class VersionsScreen(WorkspaceScreen[SavedVersion]):
     def _say_totals(self) -> None:
         super()._say_totals()
         total = sum(1 for row in self.listing.rows if self._file in row.files)
-        self.query_one(TitleBar).set_right(f"{self._file} · {counted(total, 'version')}")
+        self.say_counts(f"{self._file} · {counted(total, 'version')}")
 
     # The detail
 
@@ -224,7 +222,7 @@ class VersionsScreen(WorkspaceScreen[SavedVersion]):
         else:
             self._file = file
 
-    def do_next_list(self) -> None:
+    def do_next_part(self) -> None:
         """To the next memory file."""
         self.show_file(TRACKED_FILES[(TRACKED_FILES.index(self._file) + 1) % len(TRACKED_FILES)])
 

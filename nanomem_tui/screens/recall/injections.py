@@ -178,10 +178,6 @@ class InjectionsScreen(PartsScreen["Injected"]):
         else:
             say(self, "It was deleted since; U is the ledger, which can bring it back", "warning")
 
-    def do_next_list(self) -> None:
-        """Back to Recall."""
-        self.console.go("recall")
-
     async def do_source(self) -> None:
         """To what was said: in the transcript where there is one, else in the log of its session."""
         row = self.table.cursor_row

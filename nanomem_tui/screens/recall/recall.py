@@ -43,7 +43,7 @@ from nanomem_tui.screens.recall.answer import (
     rule_of,
     share,
 )
-from nanomem_tui.widgets.bars import LineBar, LineInput, TitleBar, say
+from nanomem_tui.widgets.bars import LineBar, LineInput, say
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.plots import meter
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Span, Spans
@@ -251,7 +251,7 @@ class AskScreen(WorkspaceScreen[Row], Generic[Row]):
         """Say how many rows are given and how many are `cut`, where something is asked."""
         selected = len(self.table.selected)
         parts = [f"{given} given", cut] if asked.strip() else []
-        self.query_one(TitleBar).set_right(" · ".join([*parts, *([f"{selected} selected"] if selected else [])]))
+        self.say_counts(" · ".join([*parts, *([f"{selected} selected"] if selected else [])]))
         self.refresh_context()
 
     @on(AskBar.Left)
@@ -496,10 +496,6 @@ class RecallScreen(AskScreen[RecallRow]):
         row = self.table.cursor_row
         if row is not None and row.item is not None:
             self.console.go("items", row.item.id)
-
-    def do_next_list(self) -> None:
-        """To what real turns were given."""
-        self.console.go("injections")
 
     def do_injected(self) -> None:
         """The real turns that were given the item."""

@@ -204,7 +204,6 @@ class ContextScreen(AskScreen[ContextRow]):
     """Ask for context as an agent does."""
 
     SCREEN = "context"
-    BEHIND = "tiers"
     BAR = TaskBar
     EMPTY = "Type / and a task: what an agent would be given for it, and what was left out."
     HELP = (

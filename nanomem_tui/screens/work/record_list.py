@@ -37,7 +37,7 @@ from nanomem_tui.screens.work.record_columns import (
 from nanomem_tui.screens.work.record_detail import Linked, parts_of
 from nanomem_tui.store.work.kinds import KINDS, RECORD_KINDS
 from nanomem_tui.store.work.values import Stretch, TierRecord
-from nanomem_tui.widgets.bars import FilterBar, LineInput, TitleBar, say
+from nanomem_tui.widgets.bars import FilterBar, LineInput, say
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.paged_table import PAGE, PagedRows, PagedTable
 from nanomem_tui.widgets.parts_view import Preface
@@ -88,7 +88,6 @@ class TrailScreen(EditableRowsScreen[TierRecord], PartsScreen[TierRecord]):
     """Records, one kind at a time."""
 
     SCREEN = "trail"
-    BEHIND = "tiers"
     LAYER = "tier"
     NOUN = "record"
     OPENS = (Linked,)
@@ -356,7 +355,7 @@ class TrailScreen(EditableRowsScreen[TierRecord], PartsScreen[TierRecord]):
             parts.append(f"{len(table.selected):,} selected")
         if self._loading:
             parts.append("loading")
-        self.query_one(TitleBar).set_right(" · ".join(parts))
+        self.say_counts(" · ".join(parts))
         self._say_problem()
         self.refresh_context()
 
@@ -517,10 +516,10 @@ class TrailScreen(EditableRowsScreen[TierRecord], PartsScreen[TierRecord]):
 
     def leave(self) -> bool:
         """Back to the kind whose records were shown."""
-        self.console.go(self.BEHIND, self.kind)
+        self.console.go("tiers", self.kind)
         return True
 
-    def do_next_list(self) -> None:
+    def do_next_part(self) -> None:
         """The next kind of records."""
         kinds = list(TITLES)
         self._came.clear()

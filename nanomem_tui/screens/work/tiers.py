@@ -26,7 +26,7 @@ from nanomem_tui.screens.work.record_columns import TITLES
 from nanomem_tui.screens.work.record_detail import Linked, Now, NowPart
 from nanomem_tui.screens.work.record_list import origin_of
 from nanomem_tui.store.work.kinds import ABOUT
-from nanomem_tui.widgets.bars import TitleBar, say, say_error
+from nanomem_tui.widgets.bars import say, say_error
 from nanomem_tui.widgets.columns import Column
 from nanomem_tui.widgets.parts_view import Part, Preface
 from nanomem_tui.widgets.text_view import Block, Body, Document, Field, Heading, Line, Spans, lay_out
@@ -320,7 +320,7 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
         parts = [counted(total, "record") if self._held else "", f"{size_text(self._bytes)}B" if self._bytes else ""]
         if self._loading:
             parts.append("loading")
-        self.query_one(TitleBar).set_right(" · ".join(filter(None, parts)))
+        self.say_counts(" · ".join(filter(None, parts)))
 
     @on(PartsScreen.RowsLoaded)
     def _counted(self, event: PartsScreen.RowsLoaded) -> None:
@@ -401,11 +401,6 @@ class TiersScreen(PartsScreen[str], RunsLifecycle):
     def operations_done(self, operations: Sequence[Operation]) -> None:
         """Another thing may be due now."""
         self.do_reload()
-
-    def do_next_list(self) -> None:
-        """To the records of the kind."""
-        if self.table.cursor_row is not None:
-            self.open_row(self.table.cursor_row)
 
     def do_sort(self) -> None:
         """The kinds have one order."""
