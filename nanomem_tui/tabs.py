@@ -61,7 +61,7 @@ TABS: tuple[Tab, ...] = (
         Listed("rules", "Rules", "What you decided for all findings of a kind.", "triage rules list"),
     )),
     Tab("8", "Work", (
-        Listed("tiers", "Overview", "What happens now, and the records of the agent's work by kind.", "record KIND list"),
+        Listed("tiers", "Overview", "What happens now, and the agent's work by kind of record.", "record KIND list"),
         Listed("trail", "Records", "Goals, tasks, tool calls, decisions and the rest.", "record KIND list"),
         Listed("context", "Task context", "What is known for a task.", "context TASK"),
     )),

@@ -120,9 +120,7 @@ async def test_keys_turn_tiers_off_and_on(home):
         await on.press("equals_sign", "number_sign", "equals_sign")
         assert "[-working]" in on.screen.query_one(TiersBar).text
         assert {row.found.tier for row in on.screen.table.rows if row.found} == {"longterm"}
-        await on.press(
-            "number_sign", "number_sign", "equals_sign", "at", "equals_sign"
-        )
+        await on.press("number_sign", "number_sign", "equals_sign", "at", "equals_sign")
         assert "the only tier" in on.text
         await on.press("at", "equals_sign")
         assert "d0" in given(on)
