@@ -51,9 +51,11 @@ class LineBar(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._parts: tuple[Span, ...] = ()
+        self._actions: tuple[str, ...] = ()
 
-    def set_parts(self, parts: Sequence[Span]) -> None:
-        """Show these parts; paints only when they differ from what is shown."""
+    def set_parts(self, parts: Sequence[Span], actions: Sequence[str] = ()) -> None:
+        """Show these parts; paints only when they differ from what is shown. `actions`: what a click on each does."""
+        self._actions = tuple(actions)
         safe = tuple((safe_text(text).replace("\n", " ").replace("\t", " "), tone) for text, tone in parts)
         if safe != self._parts:
             self._parts = safe
@@ -72,6 +74,15 @@ class LineBar(Widget):
 
     def _tone(self, name: str) -> Style:
         return self.rich_style + self.get_component_rich_style(f"line-bar--{name}") if name else self.rich_style
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do the action of the part that was clicked, if it has one."""
+        end = 0
+        for (text, _tone), action in zip(self._parts, self._actions, strict=False):
+            end += cell_width(text)
+            if event.x < end:
+                await self.run_action(f"screen.do({action!r})")
+                return
 
     def on_resize(self) -> None:
         """Fit the parts to the new width."""
@@ -92,18 +103,16 @@ class TitleBar(LineBar):
         """All tabs by name, with room between them where there is some; a screen of no tab stands after them. Where
         they do not fit, the others by their digits alone."""
         moved, here = moved_keys(self), tab_of(self._shown)
-        tabs = []
-        for tab in TABS:
-            key = key_text(keys_of(BY_NAME[f"go_{tab.lists[0].screen}"], moved)[0])
-            tabs.append((key, tab.title, "here" if tab is here else "dim"))
+        ways = [(f"go_{tab.lists[0].screen}", tab.title, "here" if tab is here else "dim") for tab in TABS]
         if here is None:
-            tabs.append(("U", SCREENS.get(self._shown, self._shown), "here"))
+            own = self._shown if self._shown in BY_NAME else f"go_{self._shown}"
+            ways.append((own, SCREENS[self._shown], "here"))
+        tabs = [(key_text(keys_of(BY_NAME[name], moved)[0]), title, tone) for name, title, tone in ways]
         named = [(f" {key} {title} " if tone == "here" else f" {key} {title}", tone) for key, title, tone in tabs]
         short = [part if part[1] == "here" else (f" {tab[0]}", "dim") for part, tab in zip(named, tabs, strict=True)]
         roomy = [(f" {text.strip()}  ", tone) for text, tone in named]
-        ways = (roomy, named, short)
-        fits = (way for way in ways if sum(cell_width(text) for text, _ in way) <= self.size.width)
-        self.set_parts(next(fits, short))
+        fits = (one for one in (roomy, named) if sum(cell_width(text) for text, _ in one) <= self.size.width)
+        self.set_parts(next(fits, short), [name for name, _, _ in ways])
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +225,7 @@ class ActionFooter(LineBar):
         for name in chosen:
             key, label = texts[name]
             parts += [(f" {key}", "key"), (f" {label} ", "")]
-        self.set_parts(parts)
+        self.set_parts(parts, [name for name in chosen for _ in range(2)])
 
 
 # Where an app says things: what went well in the status bar for a while, trouble as one notice over the screen.

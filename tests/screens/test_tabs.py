@@ -72,3 +72,20 @@ async def test_the_list_says_at_its_lower_edge_what_it_holds(demo):
         assert f" {len(on.ids)} " in edge
         await on.press("space")
         await on.shows("1 selected")
+
+
+async def test_a_click_on_a_tab_a_list_or_a_key_does_what_the_key_does(demo):
+    async with console(demo, "items", SMALL) as on:
+        await click(on, "7 Inbox")
+        assert on.screen.SCREEN == "inbox"
+        await click(on, "Conflicts")
+        assert on.screen.SCREEN == "conflicts"
+        await click(on, "? help")
+        await on.shows("Keys of Conflicts")
+
+
+async def click(on, words):
+    """Click in the middle of words that are on the screen."""
+    y, line = next((y, line) for y, line in enumerate(on.text.splitlines()) if words in line)
+    await on.pilot.click(offset=(line.index(words) + len(words) // 2, y))
+    await on.app.settled()

@@ -33,6 +33,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
+from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
@@ -676,8 +677,14 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         if tab is None or len(tab.lists) == 1:
             return content(SCREENS.get(self.SCREEN, self.SCREEN) if tab is None else tab.lists[0].title)
         between = " - " if self.has_class("-ascii") else " · "
-        parts = [(one.title, "bold underline" if one.screen == self.SCREEN else "dim") for one in tab.lists]
-        return Content(between).join([Content.styled(*part) for part in parts])
+        return Content(between).join(
+            Content.styled(
+                one.title,
+                Style.parse("bold underline" if one.screen == self.SCREEN else "dim")
+                + Style.from_meta({"@click": f"screen.do('go_{one.screen}')"}),
+            )
+            for one in tab.lists
+        )
 
     def say_counts(self, text: str) -> None:
         """Say at the lower edge of the list what it holds: totals, what is selected, the order."""
