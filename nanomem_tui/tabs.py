@@ -47,7 +47,7 @@ TABS: tuple[Tab, ...] = (
     Tab("5", "Dreams", (
         Listed("dream", "Runs", "What each Dream changed, with diffs and the way back.", "dream log"),
         Listed("review", "Review", "What a Dream wants to change and waits for your yes, change by change.",
-               "dream review"),
+               "--run-dream --dry-run"),
         Listed("versions", "Versions", "Each version of SOUL, USER and MEMORY.", "dream versions FILE"),
     )),
     Tab("6", "Recall", (

@@ -89,3 +89,14 @@ async def click(on, words):
     y, line = next((y, line) for y, line in enumerate(on.text.splitlines()) if words in line)
     await on.pilot.click(offset=(line.index(words) + len(words) // 2, y))
     await on.app.settled()
+
+
+async def test_a_key_that_does_nothing_here_says_so(demo):
+    async with console(demo, "wal", SMALL) as on:
+        await on.press("a")
+        await on.shows("a: not here, ? for keys")
+        await on.press("f9")
+        await on.shows("f9: not here, ? for keys")
+        await on.press("/", "left", "backspace", "home")
+        await on.type("Zz")
+        assert "not here" not in on.text.replace("f9: not here", "")

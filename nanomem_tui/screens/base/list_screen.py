@@ -27,7 +27,7 @@ from threading import Lock
 from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -38,14 +38,14 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from nanomem_tui.actions import BY_NAME, SCREENS, Context, first_key
+from nanomem_tui.actions import BY_NAME, SCREENS, Context, actions_on, first_key, key_text, keys_of
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import one_line, wrap
 from nanomem_tui.memory.filters import FIELDS, Filter, Found, Kind, Search, fold, parse, rank_matches, unknown_value
 from nanomem_tui.tabs import tab_of
 from nanomem_tui.widgets.bars import ActionFooter, FilterBar, Status, StatusBar, TitleBar, say, say_error
 from nanomem_tui.widgets.columns import Column
-from nanomem_tui.widgets.key_queue import moved_keys, screen_bindings
+from nanomem_tui.widgets.key_queue import key_names, moved_keys, screen_bindings
 from nanomem_tui.widgets.table import LineTable
 from nanomem_tui.widgets.text_view import Document, Preview, TextView
 from nanomem_tui.widgets.theme import RowLine, content
@@ -251,6 +251,7 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     TELLS_GONE: ClassVar[bool] = True  # whether it is said, too, that the row at the cursor went away
     EACH_PAGE: ClassVar[bool] = False  # whether the first load shows each of its pages, not the first alone
     HELP: ClassVar[str] = ""
+    _keys_here: frozenset[str] = frozenset()
     counts = ""
     """What is said at the lower edge of the list: how many rows there are, what is selected, the order."""
     DETAIL: ClassVar[str] = "Detail"
@@ -694,9 +695,17 @@ class ListDetailScreen(Screen[None], Generic[Row]):
 
     def on_mount(self) -> None:
         """Show the list and start to read."""
+        moved = moved_keys(self)
+        self._keys_here = key_names(key for action in actions_on(self.SCREEN) for key in keys_of(action, moved))
         self._arrange()
         self.table.focus()
         self.reload()
+
+    def on_key(self, event: events.Key) -> None:
+        """Say so where a key does nothing here."""
+        if event.key not in self._keys_here and event.key not in self.active_bindings:
+            key = event.character if event.is_printable and event.character else event.key
+            say(self, f"{key_text(key)}: not here, {first_key('help', moved_keys(self))} for keys")
 
     def on_resize(self) -> None:
         """One pane or two."""
