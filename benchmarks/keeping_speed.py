@@ -156,14 +156,18 @@ def opens(workspace: Path, texts: list[str], rounds: int) -> Times:
     def question() -> Question:
         return Question(" ".join(chance.sample(chance.choice(texts).split(), 3)))
 
+    def assert_found(ws: Workspace) -> None:
+        answer = ws.recall.ask(question())
+        assert answer.hits or answer.cut  # of words that are none, few have a bearing
+
     def first_answer() -> None:
         with open_workspace(workspace) as ws:
-            assert ws.recall.ask(question()).hits
+            assert_found(ws)
 
     def rebuilt() -> None:
         with open_workspace(workspace) as ws:
             ws.recall.warm(background=False)
-            assert ws.recall.ask(question()).hits
+            assert_found(ws)
 
     def first_page() -> None:
         with open_workspace(workspace) as ws:
