@@ -321,8 +321,8 @@ ON_LISTS: tuple[Action, ...] = (
            commands={"review": "", "duplicates": "duplicates keep ID", "conflicts": "conflicts keep-both ID"}),
     Action("reject", ("-",), "reject", "Take it away: deleted, or let go where it was held back. u brings it back.",
            "screen", ("inbox", "review", "conflicts"), command="triage reject ID --yes", enabled=writable, footer=9,
-           labels={"conflicts": "older stands"},
-           helps={"conflicts": "The older stands, the newer is not so: kept, marked as wrong, never given to an agent.",
+           labels={"conflicts": "keep old"},
+           helps={"conflicts": "Keep the older; the newer is marked as wrong and never injected.",
                   "review": "Reject the edit, or those selected; again to leave it open."},
            commands={"review": "", "conflicts": "conflicts keep-old ID"}),
     Action("edit", ("e",), "edit", "Edit the text here; ctrl+s saves, esc leaves it as it was.", "screen",
@@ -344,10 +344,10 @@ ON_LISTS: tuple[Action, ...] = (
            "Disable what is enabled and enable what is disabled: kept, but never recalled.",
            "screen", (*_ROWS, "knowledge", "inbox", "duplicates", "conflicts"),
            command="memory disable ID · memory enable ID", enabled=writable, footer=11,
-           labels={"inbox": "off", "lessons": "on/off", "duplicates": "disable others", "conflicts": "older wrong"},
+           labels={"inbox": "off", "lessons": "on/off", "duplicates": "disable others", "conflicts": "old was wrong"},
            commands={"lessons": "memory lessons disable ID · memory lessons enable ID", "inbox": "triage disable ID",
                   "duplicates": "duplicates disable ID", "conflicts": "conflicts keep-new ID"},
-           helps={"conflicts": "The newer stands, the older was never so: kept, marked, never given.",
+           helps={"conflicts": "Keep the newer; the older was never true: it is marked as wrong and never injected.",
                   "duplicates": "Disable all but one: the one at the cursor of the detail, else the one proposed.",
                   "inbox": "Switch it off: kept, but never recalled.",
                   "knowledge": "Disable what is enabled and enable what is disabled: kept, but never recalled. On a "
@@ -364,12 +364,12 @@ ON_LISTS: tuple[Action, ...] = (
                                "first."}),
     Action("merge", ("m",), "merge", "Make one item of the selected ones.", "screen",
            ("items", "knowledge", "inbox", "duplicates", "conflicts"), "preview", "memory merge ID ID", two_rows, 15,
-           footers={"duplicates": 7, "conflicts": 7}, labels={"conflicts": "newer stands"},
+           footers={"duplicates": 7, "conflicts": 7}, labels={"conflicts": "keep new"},
            commands={"conflicts": "conflicts supersede ID", "duplicates": "duplicates merge ID",
                   "knowledge": "facts merge ID ID",
                   "inbox": "triage merge ID --yes"},
-           helps={"inbox": "Make one item of those that the finding is about; of a contradiction the newer stands.",
-                  "conflicts": "The newer stands, the older was so before: kept, marked, never given to an agent.",
+           helps={"inbox": "Merge the items of the finding; in a conflict, keep the newer.",
+                  "conflicts": "Keep the newer; the older was true before: it stays in the history, never injected.",
                   "duplicates": "Make one item of them: of the one at the cursor of the detail, else of the one "
                                 "proposed. Several clusters only where each is sure.",
                   "knowledge": "Make one fact of the selected ones: the one at the cursor stays, the values of the "
@@ -435,7 +435,7 @@ ON_LISTS: tuple[Action, ...] = (
            "memory import PATH", changeable),
     Action("export_file", (), "export", "Write what is remembered to a file of your own.", "screen", ("items",),
            command="memory export --format F --to FILE"),
-    Action("backfill", (), "take in notes", "Take in what MEMORY.md, daily notes and other Markdown in memory/ say, as "
+    Action("backfill", (), "import notes", "Take in what MEMORY.md, daily notes and other Markdown in memory/ say, as "
            "the agent's first turn does once; u takes it back.", "screen", ("items",), "preview", "memory backfill",
            changeable),
 )  # fmt: skip

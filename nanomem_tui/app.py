@@ -372,7 +372,7 @@ class NanomemApp(Touring, KeysInOrder, Display, RealCursor):
 
     def action_leave_hint(self) -> None:
         """ctrl+c leaves a shell's program, not this one."""
-        say(self.main_screen, f"{first_key('quit', self.moved_keys)} leaves; nothing is lost")
+        say(self.main_screen, f"{first_key('quit', self.moved_keys)} quits; everything is saved")
 
     # Keys typed before there are rows
 

@@ -84,8 +84,8 @@ def waiting_words(dirty: int, only_exports: bool) -> str:
     No change is at risk: each is in the database before it is shown. `only_exports`: what waits are the agent's files.
     """
     if only_exports:
-        return "agent's files to follow"
-    return f"{dirty:,} to checkpoint" if dirty else ""
+        return "writing agent files"
+    return f"{dirty:,} unsaved" if dirty else ""
 
 
 def status_line(state: State, workspace: str, notice: str, screen: str = "") -> Status:

@@ -165,7 +165,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def journal(self) -> Journal:
-        """What was noted of days."""
+        """Daily journal entries."""
         from nanomem_tui.memory.facts.journal import Journal
 
         return Journal(self.store, self.perform)
@@ -205,7 +205,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     @cached_property
     def records(self) -> TierRecords:
-        """What the agent recorded of its work."""
+        """Work records of the agent."""
         from nanomem_tui.tiers.records import TierRecords
 
         def log(key: str) -> Sequence[LogEntry]:

@@ -13,7 +13,7 @@ def test_the_first_lines_are_five_and_fit_a_small_screen():
 
 def test_moved_keys_are_told_as_they_are():
     shown = tour.Tour(tour.FIRST, {"undo": ("f9",), "palette": ("f1",)})
-    assert "f9 takes it back" in shown.lines[0]
+    assert "f9 undoes" in shown.lines[0]
     assert "f1 every command" in shown.lines[-1]
 
 

@@ -517,7 +517,7 @@ def _workspace_in(folder: Path, *, starting: bool) -> tuple[Path, tuple[Path, ..
     inside = folder / "workspace"
     if not starting and not any(name[0] != "." for name in os.listdir(folder)):
         write = f"nanomem memory add --text … --workspace {shlex.quote(str(folder))}"
-        fix = _import_hint(folder, folder.parent) or f"what is written first makes it a workspace: {write}"
+        fix = _import_hint(folder, folder.parent) or f"your first write creates the workspace: {write}"
         raise NotAWorkspace("the folder is empty, nothing is remembered here", str(folder), fix)
     fix = _import_hint(inside, folder) or _import_hint(folder, folder.parent)
     if not fix and starting:

@@ -131,15 +131,15 @@ class Conflicts:
     # -- deciding -----------------------------------------------------------------------------------------------
 
     def supersede(self, pairs: Sequence[Contradiction]) -> Operation:
-        """Return the newer stands, the older was so before. Raises Conflict when one of them changed, NothingToDo."""
+        """Keep the newer; the older was true before. Raises Conflict when one of them changed, NothingToDo."""
         return self._decided("supersede", pairs, "older", "outdated")
 
     def keep_new(self, pairs: Sequence[Contradiction]) -> Operation:
-        """Return the newer stands, the older was never so. Raises as `supersede`."""
+        """Keep the newer; the older was never true. Raises as `supersede`."""
         return self._decided("keep-new", pairs, "older", "wrong")
 
     def keep_old(self, pairs: Sequence[Contradiction]) -> Operation:
-        """Return the older stands, the newer is not so. Raises as `supersede`."""
+        """Keep the older; the newer is not true. Raises as `supersede`."""
         return self._decided("keep-old", pairs, "newer", "wrong")
 
     def keep_both(self, pairs: Sequence[Contradiction]) -> Operation:

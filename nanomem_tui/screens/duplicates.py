@@ -162,7 +162,8 @@ class DuplicatesScreen(PartsScreen["Cluster"]):
                    sort=lambda row: row.alike),
             Column("text", "Words that stay", lambda row: row.kept.text, min_width=24, flex=2,
                    sort=lambda row: row.kept.text.casefold()),
-            Column("why", "Why", lambda row: row.why, min_width=16, priority=2, tone="warn", sort=lambda row: row.why),
+            Column("why", "Reason", lambda row: row.why, min_width=16, priority=2, tone="warn",
+                   sort=lambda row: row.why),
             Column("scope", "Scope", _scope, width=16, priority=3, tone="dim", sort=_scope),
             aged("Age", _newest, priority=1, align="right", tone="dim", sort=_newest),
         )  # fmt: skip
@@ -475,7 +476,8 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
                    sort=lambda row: row_text(row.older).casefold()),
             Column("newer", "Newer", lambda row: row_text(row.newer), min_width=18, flex=2,
                    sort=lambda row: row_text(row.newer).casefold()),
-            Column("why", "Why", lambda row: row.why, min_width=16, priority=2, tone="warn", sort=lambda row: row.why),
+            Column("why", "Reason", lambda row: row.why, min_width=16, priority=2, tone="warn",
+                   sort=lambda row: row.why),
             Column("scope", "Scope", _conflicts_scope, width=16, priority=3, tone="dim", sort=_conflicts_scope),
             aged("Age", lambda row: row.newer.updated_at, priority=1, align="right", tone="dim",
                  sort=lambda row: row.newer.updated_at),
@@ -544,15 +546,15 @@ class ConflictsScreen(PartsScreen["Contradiction"]):
         await self._decide("accept", "Keep both of", lambda conflicts, rows: conflicts.keep_both(rows))
 
     async def do_merge(self) -> None:
-        """The newer stands, the older was so before."""
-        await self._decide("merge", "The newer stands in", lambda conflicts, rows: conflicts.supersede(rows))
+        """Keep the newer; the older was true before."""
+        await self._decide("merge", "Keep new in", lambda conflicts, rows: conflicts.supersede(rows))
 
     async def do_reject(self) -> None:
-        """The older stands, the newer is not so."""
-        await self._decide("reject", "The older stands in", lambda conflicts, rows: conflicts.keep_old(rows))
+        """Keep the older; the newer is not true."""
+        await self._decide("reject", "Keep old in", lambda conflicts, rows: conflicts.keep_old(rows))
 
     async def do_toggle(self) -> None:
-        """The newer stands, the older was never so."""
+        """Keep the newer; the older was never true."""
         await self._decide("toggle", "The older was wrong in", lambda conflicts, rows: conflicts.keep_new(rows))
 
     async def do_snooze(self) -> None:

@@ -62,7 +62,7 @@ class InboxScreen(WorkspaceScreen[Finding]):
     TELLS_GONE = False  # what a person decides on goes, and that is said
     EACH_PAGE = True  # what is dangerous is there at once, and decided on while the rest is looked for
     EMPTY = (
-        "Nothing wants you. What reads like an order or a secret or was not sure enough is held back here; "
+        "Inbox is empty. What reads like an order or a secret or was not sure enough is held back here; "
         "what says the same, contradicts, grew old or was never used is found here."
     )
     HELP = (
@@ -88,9 +88,9 @@ class InboxScreen(WorkspaceScreen[Finding]):
     def columns(self) -> Sequence[Column[Finding]]:
         """What it is, the words, and why it wants a person."""
         return (
-            Column("is", "Is", lambda row: row.kind, width=9, tone="accent", sort=lambda row: row.kind),
-            Column("text", "Words", lambda row: row.text, min_width=30, flex=2, sort=lambda row: row.text.casefold()),
-            Column("why", "Why", lambda row: row.why, min_width=18, tone="warn", sort=lambda row: row.why),
+            Column("is", "Type", lambda row: row.kind, width=9, tone="accent", sort=lambda row: row.kind),
+            Column("text", "Memory", lambda row: row.text, min_width=30, flex=2, sort=lambda row: row.text.casefold()),
+            Column("why", "Reason", lambda row: row.why, min_width=18, tone="warn", sort=lambda row: row.why),
             Column("source", "Source", lambda row: row.source, width=14, priority=3, tone="dim",
                    sort=lambda row: row.source),
             aged("Age", lambda row: row.since, priority=1, align="right", tone="dim", sort=lambda row: row.since),
@@ -539,7 +539,7 @@ class AllLikeScreen(Dialog[Chosen | None]):
         """How to decide so, and how to leave."""
         if not self.meant:
             return [(" esc", "key"), (" back: nothing is meant by that", "")]
-        return [(" y", "key"), (" yes, decide so ", ""), (" n", "key"), (" no ", ""), (" j k", "key"), (" scroll", "")]
+        return [(" y", "key"), (" apply ", ""), (" n", "key"), (" no ", ""), (" j k", "key"), (" scroll", "")]
 
     def on_key(self, event: events.Key) -> None:
         """Another decision, yes or no."""
@@ -570,7 +570,7 @@ class AllLikeScreen(Dialog[Chosen | None]):
         choices = [(f" {key} ", "key" if one == self._decision else "dim") for key, one in self._by_key.items()]
         named = [(f"{SAYS[one]} ", "accent" if one == self._decision else "dim") for one in self._by_key.values()]
         blocks.append(Spans(tuple(part for pair in zip(choices, named, strict=True) for part in pair), 2))
-        blocks.append(Heading(f"{counted(len(meant), 'finding')}, and the rule is kept; u takes back both"))
+        blocks.append(Heading(f"{counted(len(meant), 'finding')} decided; rule saved. u undoes both."))
         blocks += [
             Spans(
                 (("  ", ""), (one_line(one.text, 160), ""), self._where(one), (f"  {one_line(one.why, 60)}", "dim")), 2

@@ -106,7 +106,7 @@ class ScopesScreen(WorkspaceScreen[ScopeRowPlace]):
         """What it is, the counts by kind, and the reason."""
         kinds = [_of_kind(kind, title, at) for at, (kind, title) in enumerate(SHORT.items(), 3)]
         return (
-            Column("is", "Is", lambda row: row.kind, width=5, priority=2, tone="accent", sort=lambda row: row.kind),
+            Column("is", "Type", lambda row: row.kind, width=5, priority=2, tone="accent", sort=lambda row: row.kind),
             Column("name", "Who or what", lambda row: row.name, min_width=20, sort=lambda row: row.name.casefold()),
             *kinds,
             Column("items", "Items", lambda row: f"{row.number:,}" if row.leak is None else "", width=7, align="right",

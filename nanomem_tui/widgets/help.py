@@ -34,8 +34,8 @@ from nanomem_tui.widgets.text_view import Block, Body, Document, Heading, Previe
 
 KEY_WIDTH = 13
 WAITING = (
-    "N to checkpoint: N changes are in the database, and go into the agent's own files by themselves.",
-    "agent's files to follow: the agent's own files get what the database has within flush_interval_seconds (120),",
+    "N unsaved: N changes are in the database, and go into the agent's own files by themselves.",
+    "writing agent files: the agent's own files get what the database has within flush_interval_seconds (120),",
     "or at once by the key that flushes, and when the console ends.",
 )
 

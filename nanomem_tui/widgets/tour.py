@@ -36,26 +36,26 @@ class Step(NamedTuple):
 FIRST = (
     Step(
         (
-            "Welcome. Nothing done here is lost: {undo} takes it back, {ledger} shows every change.",
+            "Welcome. Everything can be undone: {undo} undoes, {ledger} shows every change.",
             "{go_items} what it remembers · {go_dream} Dreams · {go_recall} why it recalls · {go_inbox} what needs you",
             "{filter} finds as you type · {open} opens, {back} goes back · {cursor_down} {cursor_up} move",
             "{edit} edits · {toggle} switches off · {delete} deletes · {select} selects · {copy} copies",
-            "{help} the keys of a screen · {palette} every command by name · {back} puts this away",
+            "{help} the keys of a screen · {palette} every command by name · {back} hides this",
         )
     ),
 )
 WALK = (
     Step(
         (
-            "This memory is made up, and gone when you leave: try anything. Step {step}.",
+            "Demo data, deleted when you quit. Try anything. Step {step}.",
             "{go_inbox} shows what needs your decision, the most dangerous first.",
-            "{back} puts these lines away; {palette} and the word tour brings them back.",
+            "{back} hides this; {palette} tour shows it again.",
         ),
         ("go_inbox",),
     ),
     Step(
         (
-            "One of these is poisoned: it came out of a tool, and gives the model orders. Step {step}.",
+            "One of these is poisoned: a tool result that tries to instruct the model. Step {step}.",
             "{last_turn} shows a turn that was given it. {reject} takes it away, {accept} would keep it.",
         ),
         ("inbox reject", "inbox delete", "inbox toggle"),
@@ -95,7 +95,7 @@ WALK = (
     Step(
         (
             "That was all. {ledger} shows every change you made, {go_recall} why a message recalls what it does.",
-            "{help} tells the keys anywhere; {back} puts these lines away, {quit} leaves.",
+            "{help} shows the keys anywhere; {back} hides this, {quit} quits.",
         )
     ),
 )

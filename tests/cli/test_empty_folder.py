@@ -1,4 +1,4 @@
-"""An empty folder that is named: what is written first makes it a workspace, who reads is told that it is empty."""
+"""An empty folder that is named: your first write creates the workspace, who reads is told that it is empty."""
 
 import json
 

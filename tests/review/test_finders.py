@@ -117,7 +117,7 @@ def test_an_order_to_the_model_is_found_even_where_it_is_pinned(ws):
     put(ws, item("a", text, pinned=True, source="tool_result", session_key="email:ana"), item("b", "never on Fridays"))
     [one] = found(ws, "injection").values()
     assert one.offers[0] == "delete"
-    assert beside(ws, one)["given back by a tool"].origin == "email:ana"
+    assert beside(ws, one)["from a tool result"].origin == "email:ana"
 
 
 def test_what_a_boot_file_says_already_is_found_with_file_and_line(ws):

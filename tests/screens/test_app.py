@@ -116,7 +116,7 @@ async def test_what_waits_for_a_checkpoint_is_counted_and_saved_at_the_end(demo)
     async with console(demo, "items") as on:
         gone = on.ids[0]
         await on.press("d")
-        await on.until(lambda: "1 to checkpoint" in bar(on))
+        await on.until(lambda: "1 unsaved" in bar(on))
     with open_workspace(demo) as ws:
         assert gone not in {item.id for item in ws.items.all()}
         assert ws.checkpoint_state()["dirty"] == 0
@@ -376,7 +376,7 @@ async def test_a_filter_over_what_fits_needs_no_scrollbar(demo):
 async def test_a_dialog_is_as_high_as_what_it_says_and_stays_so(demo):
     async with console(demo, "inbox", (80, 24)) as on:
         await on.press("G", "ampersand")
-        await on.shows("All like this", "and the rule is kept", "yes, decide so")
+        await on.shows("All like this", "and the rule is kept", "apply")
         for _ in range(5):
             await on.pilot.pause(0.05)
             shown = on.app.screen.query_one(Preview)

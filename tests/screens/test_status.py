@@ -84,7 +84,7 @@ async def test_a_line_that_the_doctor_takes_away_was_not_deleted(tmp_path, monke
 async def test_what_waits_for_a_checkpoint_is_said_and_saved_by_a_key(demo):
     async with console(demo, "items") as on:
         await on.press("x", "9")
-        await on.until(lambda: "1 to checkpoint" in said(on).get("Saving", ""))
+        await on.until(lambda: "1 unsaved" in said(on).get("Saving", ""))
         await on.press("ctrl+s")
         await on.shows("Saved 1 change, 0 rows in")
         await on.until(lambda: said(on)["Saving"].startswith("all saved"))
@@ -102,10 +102,10 @@ async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_to
             bar = on.screen.query_one(StatusBar).text
             return words in bar and said(on)["Saving"].startswith(words)
 
-        await on.until(lambda: says("1 to checkpoint"), "the bar and the screen count it")
+        await on.until(lambda: says("1 unsaved"), "the bar and the screen count it")
         on.app.ws.store.checkpoint()  # as after enough changes: the database has it, the agent's file not yet
         on.app.check_workspace()
-        await on.until(lambda: says("agent's files to follow"), "neither says that all is saved")
+        await on.until(lambda: says("writing agent files"), "neither says that all is saved")
         assert lessons.read_bytes() == before
         await on.press("ctrl+s")
         await on.until(lambda: said(on)["Saving"].startswith("all saved"))

@@ -12,7 +12,7 @@ async def test_the_lines_stand_above_the_status_bar_until_esc(demo):
         await on.press("colon")
         await on.type("tour")
         await on.press("enter")
-        await on.shows("Welcome. Nothing done here is lost", "esc puts this away")
+        await on.shows("Welcome. Everything can be undone", "esc hides this")
         rows = on.screen.table.size.height
         await on.press("3")
         await on.until(lambda: on.screen.SCREEN == "sessions")
@@ -52,7 +52,7 @@ async def test_the_walk_tells_of_an_item_that_is_given_to_the_agent(demo):
         item = on.app.ws.items.get(found.ids[0])
         assert item.enabled
         assert item.source == "tool_result"
-        assert any("came out of a tool" in line for step in tour.WALK for line in step.lines)
+        assert any("a tool result that" in line for step in tour.WALK for line in step.lines)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from textual.app import App
 from nanomem_tui.actions import Context
 from nanomem_tui.widgets.bars import ActionFooter, LineBar, Status, StatusBar, TitleBar
 
-STATUS = Status("~/agent/workspace", "agent idle", "3 to checkpoint", "14:32:10", 4.2, 2)
+STATUS = Status("~/agent/workspace", "agent idle", "3 unsaved", "14:32:10", 4.2, 2)
 
 
 class BarsApp(App[None]):
@@ -43,7 +43,7 @@ async def test_the_status_is_in_words_with_trouble_first():
         bar.show(STATUS)
         assert (
             bar.text.strip()
-            == "2 problems: press 9 │ 3 to checkpoint │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
+            == "2 problems: press 9 │ 3 unsaved │ agent idle │ saved 14:32:10, 4 ms │ ~/agent/workspace"
         )
         bar.show(replace(STATUS, at_problems=True))
         assert bar.text.strip().startswith("2 problems │ "), "who is there needs no way to it"
@@ -68,7 +68,7 @@ async def test_the_same_status_paints_nothing():
         footer.show(Context("items", rows=2))
         footer.show(Context("items", rows=3))
         assert painted == []
-        bar.show(replace(STATUS, waiting="4 to checkpoint"))
+        bar.show(replace(STATUS, waiting="4 unsaved"))
         assert painted == [bar]
 
 

@@ -303,7 +303,7 @@ def _command(name: str, help_text: str) -> None:
 
 _command(
     "supersede",
-    """The newer stands, the older was so before: kept, marked as superseded, never given to an agent.
+    """Keep the newer; the older was true before: it is marked as superseded and never injected.
 
     \b
     Example:
@@ -312,7 +312,7 @@ _command(
 )
 _command(
     "keep-new",
-    """The newer stands, the older was never so: kept, marked as wrong, never given to an agent.
+    """Keep the newer; the older was never true: it is marked as wrong and never injected.
 
     \b
     Example:
@@ -321,7 +321,7 @@ _command(
 )
 _command(
     "keep-old",
-    """The older stands, the newer is not so: kept, marked as wrong, never given to an agent.
+    """Keep the older; the newer is marked as wrong and never injected.
 
     \b
     Example:

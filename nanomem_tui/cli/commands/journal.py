@@ -42,7 +42,7 @@ SHOWN = 20  # of those that are to be deleted
 
 @click.group("journal", cls=Group)
 def journal() -> None:
-    """What was noted of days.
+    """Daily journal entries.
 
     \b
     Example:

@@ -284,7 +284,7 @@ def _kind_group(kind: Kind) -> Group:
 
 @click.group("record", cls=_Kinds, subcommand_metavar="KIND COMMAND [ARGS]...")
 def record() -> None:
-    """What the agent recorded of its work: goals, tasks, tool calls, decisions and the rest.
+    """Work records: goals, tasks, tool calls, decisions and the rest.
 
     \b
     Example:

@@ -311,7 +311,7 @@ YEAR = click.IntRange(1970, 9999)
 
 @click.group("lifecycle", cls=Group)
 def lifecycle() -> None:
-    """What becomes of old records: moved to long-term memory, averaged, archived by year.
+    """Age records: promote to long-term memory, aggregate, archive by year.
 
     The open console does this once a day by itself, and so does `nanomem serve grpc`.
 

@@ -119,7 +119,7 @@ class ContradictsAnother:
         return [_evidence("the newer", pair.newer), _evidence("the older, as shown", pair.older)]
 
     def changes(self, finding: Finding, decision: Decision, how: DecisionDetails) -> Sequence[Change] | None:
-        """`merge`: the newer stands; `reject`: the older; `disable`: the older was wrong; `split`: it moves."""
+        """`merge`: keep the newer; `reject`: keep the older; `disable`: the older was wrong; `split`: it moves."""
         if decision not in ("merge", "reject", "disable", "split"):
             return None
         pair: Contradiction = self._conflicts.get(finding.id)

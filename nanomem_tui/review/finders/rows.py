@@ -345,7 +345,7 @@ _BY_SOURCE = {
     "auto_promoted": "made of lessons that several people taught",
     "crystallized": "read out of conversations",
     "manual": "entered by hand",
-    "tool_result": "given back by a tool",
+    "tool_result": "from a tool result",
     "tool_feedback": "learned from a tool that failed",
     "user_feedback": "learned from a correction",
 }

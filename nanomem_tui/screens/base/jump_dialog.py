@@ -391,7 +391,7 @@ def _workspace_detail(row: Summary, *, read: bool) -> Document:
     numbers = ((row.items, "item"), (row.lessons, "lesson"), (row.sessions, "session"))
     counts = [f"? {what}s" if number is None else counted(number, what) for number, what in numbers]
     saved = f"last checkpoint {format_time(row.saved_at)}" if row.saved_at else "no checkpoint yet"
-    waiting = f"{row.dirty:,} to checkpoint, " if row.dirty else ""
+    waiting = f"{row.dirty:,} unsaved, " if row.dirty else ""
     runs = f"runs ({row.what})" if row.running else "does not run"
     wrong = [Field("wrong", f"{counted(row.problems, 'problem')}: 9 shows them there")] if row.problems else []
     return Document((
