@@ -52,8 +52,8 @@ def test_a_whole_session_of_curation(pictured_home, tmp_path, monkeypatch):
     lines = len(session.read_bytes().splitlines())
 
     with nanomem(workspace, 100, 30) as console:
-        console.shows("1 Memory", "q quit", f"{total}", "puts this away")
-        leave(console, "puts this away")  # the lines for who is here for the first time
+        console.shows("1 Memory", "q quit", f"{total}", "hides this")
+        leave(console, "hides this")  # the lines for who is here for the first time
         # Find one item and edit it.
         console.press("/", "/ ")
         console.press("dentist at 9:15", "1 of ")
@@ -105,7 +105,7 @@ def test_keys_typed_while_it_starts_are_not_lost(pictured_home, tmp_path):
         console.type("jjj3")
         console.shows("3 Sessions", "telegram:20417")
         console.type("1")
-        console.until(lambda: "▸" in console.text.split("\n")[5], "the cursor is on the fourth item")
+        console.until(lambda: "▸" in console.text.split("\n")[6], "the cursor is on the fourth item")
 
 
 @pytest.fixture(scope="module")
