@@ -108,8 +108,8 @@ async def test_eight_changes_are_saved_behind(demo):
             await on.press("x", "j")
         on.app.check_workspace()
         await on.until(lambda: on.app.state.saved_at, "a checkpoint")
-        await on.until(lambda: "saved" in bar(on) and "to checkpoint" not in bar(on))
-        assert "files to follow" in bar(on), "they are written at most once in a flush interval"
+        await on.until(lambda: "saved" in bar(on) and "unsaved" not in bar(on))
+        assert "writing agent files" in bar(on), "they are written at most once in a flush interval"
 
 
 async def test_what_waits_for_a_checkpoint_is_counted_and_saved_at_the_end(demo):
@@ -376,7 +376,7 @@ async def test_a_filter_over_what_fits_needs_no_scrollbar(demo):
 async def test_a_dialog_is_as_high_as_what_it_says_and_stays_so(demo):
     async with console(demo, "inbox", (80, 24)) as on:
         await on.press("G", "ampersand")
-        await on.shows("All like this", "and the rule is kept", "apply")
+        await on.shows("All like this", "decided; rule saved", "apply")
         for _ in range(5):
             await on.pilot.pause(0.05)
             shown = on.app.screen.query_one(Preview)

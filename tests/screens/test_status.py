@@ -109,7 +109,7 @@ async def test_bar_and_screen_say_the_same_until_the_agents_files_are_written_to
         assert lessons.read_bytes() == before
         await on.press("ctrl+s")
         await on.until(lambda: said(on)["Saving"].startswith("all saved"))
-        assert "to follow" not in on.screen.query_one(StatusBar).text
+        assert "writing agent files" not in on.screen.query_one(StatusBar).text
         assert lessons.read_bytes() != before
 
 

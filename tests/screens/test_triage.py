@@ -141,7 +141,7 @@ async def test_all_like_this_shows_what_goes_and_undo_takes_back_the_rule_too(ho
         before = words(on)
         await on.at(next(row.id for row in on.screen.table.rows if row.text == "junk a"))
         await on.press("ampersand")
-        await on.shows("delete what is too long: “it has * characters”", "5 findings, and the rule is kept")
+        await on.shows("delete what is too long: “it has * characters”", "5 findings decided; rule saved")
         await on.press("n")
         assert words(on) == before
         await on.press("ampersand", "x")
