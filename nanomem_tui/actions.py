@@ -619,12 +619,16 @@ def keys_of(action: Action, moved: Moved) -> tuple[str, ...]:
     return moved.get(action.name, action.keys)
 
 
+def way_beside(screen: str) -> Action:
+    """The action that leads to a screen of no tab."""
+    return BY_NAME.get(screen) or BY_NAME[f"go_{screen}"]
+
+
 def way_to(screen: str, moved: Moved) -> tuple[str, ...]:
     """The keys that lead to a screen from any other: the digit of its tab, and the key of the next list."""
     tab = tab_of(screen)
     if tab is None:
-        name = screen if screen in BY_NAME else f"go_{screen}"
-        return (keys_of(BY_NAME[name], moved)[0],)
+        return (keys_of(way_beside(screen), moved)[0],)
     names = [one.screen for one in tab.lists]
     steps = (f"go_{names[0]}", *["next_list"] * names.index(screen))
     return tuple(keys_of(BY_NAME[name], moved)[0] for name in steps)

@@ -100,23 +100,10 @@ def _month_meant(word: str) -> list[int]:
     >>> _month_meant("novemqber"), _month_meant("embers")
     ([11], [])
     """
-    return [number for name, number in _month_numbers().items() if len(name) > _SHORT and is_a_slip(word, name)]
+    from rapidfuzz.distance import OSA  # loaded only where a word is like a month
 
-
-def is_a_slip(word: str, meant: str) -> bool:
-    """Whether a word is another with one letter too many, too few or wrong, or with two neighbours swapped.
-
-    >>> is_a_slip("octobre", "october"), is_a_slip("october", "october")
-    (True, False)
-    """
-    shorter = min(len(word), len(meant))
-    if abs(len(word) - len(meant)) > 1:
-        return False
-    start = next((at for at in range(shorter) if word[at] != meant[at]), shorter)
-    same = (at for at in range(shorter - start) if word[-1 - at] != meant[-1 - at])
-    end = next(same, shorter - start)
-    left, other = word[start : len(word) - end], meant[start : len(meant) - end]
-    return max(len(left), len(other)) == 1 or (len(left) == len(other) == 2 and left == other[::-1])
+    months = _month_numbers().items()
+    return [n for name, n in months if len(name) > _SHORT and OSA.distance(word, name, score_cutoff=1) == 1]
 
 
 def asked_speaker(query: str) -> str:

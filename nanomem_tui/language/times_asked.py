@@ -23,7 +23,7 @@ from nanomem_tui.language import pack_files
 from nanomem_tui.language.tokens import plain_digits
 
 if TYPE_CHECKING:
-    from nanomem_tui.language.times_elsewhere import Told
+    from nanomem_tui.language.times_elsewhere import TimeExpression
 
 LONGEST = 1_000
 """Characters of a message beyond which it is no question about a time: something was pasted."""
@@ -312,7 +312,7 @@ def _way(text: str) -> int:
 
     back, ahead = (_pattern(way).search(text) is not None for way in ("looks_back", "looks_ahead"))
     if not (back or ahead):
-        back, ahead = times_elsewhere.looks(text)
+        back, ahead = times_elsewhere.find_direction(text)
     return 0 if back == ahead else -1 if back else 1
 
 
@@ -567,7 +567,7 @@ class _Reader:
             found.append(_Found(told.start, told.end, spans, at, told.is_weak))
         return found
 
-    def _of_elsewhere(self, told: Told) -> tuple[tuple[Span, ...], date | None]:
+    def _of_elsewhere(self, told: TimeExpression) -> tuple[tuple[Span, ...], date | None]:
         first, *rest = told.numbers
         if told.form == "ago":
             at = _moved(self.today, told.unit, first)

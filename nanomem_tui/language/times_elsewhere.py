@@ -33,14 +33,13 @@ _FORMS = {
 }
 
 
-class Told(NamedTuple):
+class TimeExpression(NamedTuple):
     """An expression: where it stands, and what it means as `form`.
 
     `away`: the day, week, … that lies so many of `unit` away, in two readings where there are two numbers; `ago`: so
     many units away to the day; `weekday`: its number, and whether it is the last one (-1), that of this week (0), the
     next one (1); `month`: month, day, year, turn, each 0 where it is not told, and how many years from this one, where
-    that is told. `is_weak`: a month that may be another
-    word.
+    that is told. `is_weak`: a month that may be another word.
     """
 
     start: int
@@ -63,11 +62,11 @@ def _inside() -> tuple[str, ...]:
     return tuple(pack_files.table("time-words")["elsewhere_inside"].split())
 
 
-def find(text: str, *, alone: bool = False) -> Iterator[Told]:
+def find(text: str, *, alone: bool = False) -> Iterator[TimeExpression]:
     """Yield the expressions of a text. `alone`: it is nothing but a time, as one who gives a date to an option writes.
 
     >>> list(find("dün ne yaptım?"))
-    [Told(start=0, end=3, form='away', unit='day', numbers=(-1,), is_weak=False)]
+    [TimeExpression(start=0, end=3, form='away', unit='day', numbers=(-1,), is_weak=False)]
     """
     for code in languages(text):
         if _pattern(code, "routine").search(text):
@@ -78,7 +77,7 @@ def find(text: str, *, alone: bool = False) -> Iterator[Told]:
                     yield told._replace(is_weak=False) if alone else told
 
 
-def looks(text: str) -> tuple[bool, bool]:
+def find_direction(text: str) -> tuple[bool, bool]:
     """Return whether words of these languages look back, and whether they look ahead."""
     codes = languages(text)
     back, ahead = (any(_pattern(code, way).search(text) for code in codes) for way in ("back", "ahead"))
@@ -87,7 +86,7 @@ def looks(text: str) -> tuple[bool, bool]:
 
 @lru_cache(64)
 def languages(text: str) -> tuple[str, ...]:
-    """Return the languages of which a text has a telling word.
+    """Return the languages that a text shows by one of their words for times.
 
     >>> languages("wat heb ik gisteren gezegd?"), languages("what did I say yesterday?")
     (('nl',), ())
@@ -142,29 +141,29 @@ def _normal(words: str | None) -> str:
     return " ".join((words or "").casefold().split())
 
 
-def _phrase(code: str, found: re.Match[str]) -> Told:
+def _phrase(code: str, found: re.Match[str]) -> TimeExpression:
     unit, *turns = _of(code, "phrases")[_normal(found[0])].split()
-    return Told(found.start(), found.end(), "away", unit, tuple(map(int, turns)))
+    return TimeExpression(found.start(), found.end(), "away", unit, tuple(map(int, turns)))
 
 
-def _count(code: str, found: re.Match[str]) -> Told | None:
+def _count(code: str, found: re.Match[str]) -> TimeExpression | None:
     way = _of(code, "tails").get(_normal(found["tail"])) or _of(code, "leads").get(_normal(found["lead"]))
     if way is None:
         return None
     many = _of(code, "numbers").get(found["many"].casefold()) or found["many"]
     unit = _of(code, "units")[found["unit"].casefold()]
-    return Told(found.start(), found.end(), "ago", unit, (int(way) * int(many),))
+    return TimeExpression(found.start(), found.end(), "ago", unit, (int(way) * int(many),))
 
 
-def _weekday(code: str, found: re.Match[str]) -> Told | None:
+def _weekday(code: str, found: re.Match[str]) -> TimeExpression | None:
     name, around = _normal(found["name"]), (_normal(found["after"]), _normal(found["before"]))
     if not any(around) and name in pack_files.table(_FILE)[code]["unsure"].split("|"):
         return None
     ways = [int(_of(code, "ways")[word]) for word in around if word in _of(code, "ways")]
-    return Told(found.start(), found.end(), "weekday", "day", (int(_of(code, "weekdays")[name]), *ways[:1]))
+    return TimeExpression(found.start(), found.end(), "weekday", "day", (int(_of(code, "weekdays")[name]), *ways[:1]))
 
 
-def _month(code: str, found: re.Match[str]) -> Told:
+def _month(code: str, found: re.Match[str]) -> TimeExpression:
     name, before = _normal(found["name"]), _normal(found["before"])
     table = pack_files.table(_FILE)[code]
     alone = table["alone"]
@@ -175,7 +174,7 @@ def _month(code: str, found: re.Match[str]) -> Told:
     turn = int(_of(code, "ways").get(before, 0))
     away = _of(code, "phrases")[_normal(found["away"])].split()[1:] if found["away"] else ()
     numbers = (int(_of(code, "months")[name]), int(found["day"] or 0), year, turn, *map(int, away))
-    return Told(found.start(), found.end(), "month", "month", numbers, is_weak=not is_sure)
+    return TimeExpression(found.start(), found.end(), "month", "month", numbers, is_weak=not is_sure)
 
 
 _READERS = {"phrase": _phrase, "count": _count, "weekday": _weekday, "month": _month}

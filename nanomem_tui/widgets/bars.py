@@ -22,7 +22,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
-from nanomem_tui.actions import BY_NAME, SCREENS, Context, actions_on, key_text, keys_of
+from nanomem_tui.actions import BY_NAME, SCREENS, Context, actions_on, key_text, keys_of, way_beside
 from nanomem_tui.core.errors import shown_error
 from nanomem_tui.core.text import cell_width, counted, one_line, safe_text
 from nanomem_tui.tabs import TABS, tab_of
@@ -105,8 +105,7 @@ class TitleBar(LineBar):
         moved, here = moved_keys(self), tab_of(self._shown)
         ways = [(f"go_{tab.lists[0].screen}", tab.title, "here" if tab is here else "dim") for tab in TABS]
         if here is None:
-            own = self._shown if self._shown in BY_NAME else f"go_{self._shown}"
-            ways.append((own, SCREENS[self._shown], "here"))
+            ways.append((way_beside(self._shown).name, SCREENS[self._shown], "here"))
         tabs = [(key_text(keys_of(BY_NAME[name], moved)[0]), title, tone) for name, title, tone in ways]
         named = [(f" {key} {title} " if tone == "here" else f" {key} {title}", tone) for key, title, tone in tabs]
         short = [part if part[1] == "here" else (f" {tab[0]}", "dim") for part, tab in zip(named, tabs, strict=True)]

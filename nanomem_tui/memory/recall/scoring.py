@@ -511,7 +511,7 @@ NEAR = 0.55
 """Cosine distance up to which the nearest memory has a bearing on a message that needs some."""
 
 _SOUNDS = re.compile("[\u3040-\u309f]+|[\u30a0-\u30ff\uac00-\ud7af]|[\uac00-\ud7af][는은을를에의]")
-"""Sounds of Japanese and Korean of which endings and small words are."""
+"""Kana, and Hangul with a particle: what endings and small words are written in."""
 _NAMED = re.compile(r"(?<![.!?:]\s)(?<!^)\b[^\W\d_a-z][\w'’-]+")
 
 

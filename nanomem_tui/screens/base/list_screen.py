@@ -253,7 +253,7 @@ class ListDetailScreen(Screen[None], Generic[Row]):
     HELP: ClassVar[str] = ""
     _keys_here: frozenset[str] = frozenset()
     counts = ""
-    """What is said at the lower edge of the list: how many rows there are, what is selected, the order."""
+    """The text at the lower edge of the list: number of rows, selection, order."""
     DETAIL: ClassVar[str] = "Detail"
     """The name of the pane beside the list."""
     TELLS_BENEATH: ClassVar[bool] = False  # whether a line beneath the list belongs to it: `beneath`
@@ -688,7 +688,7 @@ class ListDetailScreen(Screen[None], Generic[Row]):
         )
 
     def say_counts(self, text: str) -> None:
-        """Say at the lower edge of the list what it holds: totals, what is selected, the order."""
+        """Show the number of rows, the selection and the order at the lower edge of the list."""
         said = one_line(text)
         self.counts = said.replace("·", "-") if self.has_class("-ascii") else said
         self.table.border_subtitle = content(self.counts)
